@@ -9,6 +9,7 @@ unbiased splits, of calibrated draws, of donors in another order within their le
 that are not pulled in where few numbers move, of tails among mass points that keep their spread, of
 categories new to a node that go to both of its sides, and of kept rounding units (cart, cart-full).
 Numbers that move have knots of 20 people (cart, cart-full, critical-cart and steps).
+Donors are drawn in the order of rows, and calibrated by one variate a row (the same four).
 Masks without the law of the leaf (``min_people=0``) give the old bytes. Those of geography are of
 another default prior of contrasts; {"contrast_rate": 0.1} gives the old. All are of another order
 of the rows in a file: sorted by what they hold before they are shuffled; the sorted lines of every

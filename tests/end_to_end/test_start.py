@@ -98,12 +98,13 @@ def printed(code, **variables):
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize(("method", "most"), [("cart", 10), ("k-anonymity", 4)])
+@pytest.mark.parametrize(("method", "most"), [("cart", 14), ("k-anonymity", 4)])
 def test_few_kernels_are_loaded(method, most):
     """Each takes some milliseconds: inner ones are part of those that call them.
 
-    Synthesis loads four for growing, four for drawing, one for the linear scores and one for
-    calibrated draws.
+    Synthesis loads four for growing, four for drawing, two for the linear scores and four for
+    calibrated draws. With ten, before linear scores and calibration were parted into passes, the
+    first synthesis of a process took as long (.808 s and .810 s of processor, medians of nine).
     """
     assert 0 < int(printed(f"{FRAME}{RECIPES[method]}.protect(frame)\n{KERNELS}")) <= most
 

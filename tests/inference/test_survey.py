@@ -11,6 +11,7 @@ from scipy.linalg import hadamard
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
+from veladura.inference.pooling import Pooling
 
 
 def released(frame: pd.DataFrame, roles: dict[str, str]):
@@ -69,6 +70,20 @@ def test_a_stratified_sample_gives_the_published_total():
     assert mean.error[0] == pytest.approx(16_380, rel=1e-3)
     ignored = vd.survey_total(release, "acres", sampling=vd.Sampling(weights="w", fraction="f"))
     assert ignored.error[0] > 1.05 * total.error[0]  # the control: strata left out
+
+
+def test_a_simple_random_sample_gives_the_published_regression():
+    """Lohr (2010), chapter 4: dead trees on 25 plots, counted in photographs and in the field."""
+    photo = [10, 12, 7, 13, 13, 6, 17, 16, 15, 10, 14, 12, 10]
+    photo += [5, 12, 10, 10, 9, 6, 11, 7, 9, 11, 10, 10]
+    field = [15, 14, 9, 14, 8, 5, 18, 15, 13, 15, 11, 15, 12]
+    field += [8, 13, 9, 11, 12, 9, 12, 13, 11, 10, 9, 8]
+    frame = pd.DataFrame({"photo": photo, "field": field, "w": 4.0})
+    release = released(frame, {"w": "weight"})
+    assert vd.survey_mean(release, "photo").value[0] == pytest.approx(10.6)
+    assert vd.survey_mean(release, "field").value[0] == pytest.approx(11.56)
+    slopes = release.analyze("field ~ photo").coefficients.value
+    assert slopes == pytest.approx([5.059292, 0.613274], abs=1e-6)
 
 
 def survey_frame(seed: int = 2) -> pd.DataFrame:
@@ -198,6 +213,31 @@ def test_synthetic_datasets_are_combined_by_their_rule():
     within = np.mean([one.variance[0] for one in each])
     assert combined.value[0] == pytest.approx(q.mean())
     assert combined.variance[0] == pytest.approx(within + q.var(ddof=1) / 3)  # Reiter 2003
+
+
+def test_few_clusters_widen_the_intervals_of_synthetic_datasets():
+    """Satterthwaite (1946) by hand; Reiter's degrees of freedom for a variance without error."""
+    rule, q, v = Pooling("partial", 3), np.array([1.0, 2.0, 3.0]), np.full(3, 6.0)
+    total = 1 / 3 + 6
+    known = rule.combine(q, v, 0.95)
+    assert known.df == pytest.approx(2 * (1 + 3 * 6) ** 2)
+    few = rule.combine(q, v, 0.95, df=8)
+    assert few.df == pytest.approx(total**2 / ((1 / 3) ** 2 / 2 + 6**2 / 8))
+    assert few.variance == known.variance
+    assert few.upper > known.upper
+    same = rule.combine(np.ones(3), v, 0.95, df=8)  # nothing between the datasets
+    assert same.df == pytest.approx(8)
+
+
+def test_intervals_of_a_synthesis_know_the_number_of_clusters():
+    frame = survey_frame(8)
+    roles = {"w": {"role": "weight"}, "h": {"role": "strata"}, "c": {"role": "cluster"}}
+    release = vd.Cart(columns=["y"], m=3).protect(vd.open(frame, roles), seed=1)
+    assert vd.survey_mean(release, "y").df[0] < 40  # 40 clusters in 4 strata
+    assert release.analyze("y ~ x").coefficients.df[0] < 40
+    with pytest.warns(vd.errors.VeladuraWarning, match="does not use"):
+        alone = release.analyze("y ~ x", sampling=vd.Sampling())
+    assert alone.coefficients.df[0] > 40
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.core.lost_design import lost_roles
 from veladura.core.release import Dataset, Release, Step
 from veladura.errors import DataError
 
@@ -17,17 +18,23 @@ if TYPE_CHECKING:
     from veladura.core.promise import Promise
     from veladura.core.recipe import Draw, Drawn, Fitted
     from veladura.table.codes import Codes
+    from veladura.table.schema import Schema
     from veladura.table.table import Table
 
 
-def released(fitted: Fitted[Any], context: Context) -> Release:
-    """Return the release that a fitted method draws, its promises proved."""
+def released(fitted: Fitted[Any], context: Context, source: Schema | None = None) -> Release:
+    """Return the release that a fitted method draws, its promises proved.
+
+    The schema of the source says which part of a survey's design is not released.
+    """
     from veladura.core.linked import with_links
     from veladura.core.units import with_new_numbers
 
     release = unproved(fitted, fitted.draw(context), context)
     refuse_empty(release)
     release = with_links(with_new_numbers(release, context.streams))
+    if source is not None:
+        release = replace(release, lost_design=lost_roles(source, release))
     release.prove()
     return release
 

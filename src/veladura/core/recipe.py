@@ -171,7 +171,8 @@ class Recipe(ABC):
             Let a seed move private draws: for tests only, such a release is not private.
         """
         context = context_of(seed, threads, progress, ledger, unsafe_repeatable=unsafe_repeatable)
-        return released(self._fit(table, context), context)
+        prepared = self.prepared(table)
+        return released(self.fitted(prepared, context), context, prepared.units.schema)
 
     def fit(
         self,

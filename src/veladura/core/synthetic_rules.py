@@ -70,11 +70,18 @@ class Partial(Synthetic):
     )
 
     def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
-        """Return T = b/m + v and nu = (m - 1)(1 + m v / b)^2."""
+        """Return T = b/m + v and nu = (m - 1)(1 + m v / b)^2.
+
+        Where v has degrees of freedom of its own, those of a survey with few clusters, both are
+        combined as by Satterthwaite (1946): nu = T^2 / ((b/m)^2 / (m - 1) + v^2 / df).
+        """
         inside = within * self.share
+        total = between / m + inside
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = np.where(between > 0, (m - 1) * (1 + m * inside / between) ** 2, np.inf)
-        return between / m + inside, freedom
+            if np.isfinite(df):
+                freedom = 1 / (1 / freedom + (inside / total) ** 2 / df)
+        return total, freedom
 
     def test(self, form: float, spread: float, d: int, m: int, residual: float) -> Statistic:
         """Return S = form / (d (1 + r)) with r = tr(b v^-1)/(m d)."""

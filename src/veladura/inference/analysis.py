@@ -319,7 +319,10 @@ def _analyse(
         np.array([fit.params for fit in fits]),
         np.array([np.diag(fit.covariance) for fit in fits]),
     )
-    coefficients = pooling.combine(q, v, level, design.names, fits[0].residual)
+    # of synthetic rows the variance is that of large samples, but clusters may be few
+    counted = sampling.is_complex or not pooling.rule.adds_variance
+    df = fits[0].residual if counted else np.inf
+    coefficients = pooling.combine(q, v, level, design.names, df)
     remarks = (
         *([] if release is None else cautions(release, design.columns, formula)),
         *_lost_rows(design),

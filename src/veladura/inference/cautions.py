@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from veladura.core.lost_design import design_words
+
 if TYPE_CHECKING:
     from veladura.core.release import Release, Step
 
@@ -21,7 +23,9 @@ def suppressed_columns(release: Release) -> tuple[str, ...]:
 
 def cautions(release: Release, used: Collection[str] | None = None, formula: str = "") -> list[str]:
     """Return what an analyst must know about the columns of an analysis, all by default."""
-    return [caution for step in release.steps for caution in _of_step(release, step, used, formula)]
+    said = [caution for step in release.steps for caution in _of_step(release, step, used, formula)]
+    lost = release.lost_design
+    return [*said, design_words(lost)] if lost else said
 
 
 def _of_step(

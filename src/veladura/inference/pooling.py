@@ -70,7 +70,7 @@ class Pooling:
         Parameters
         ----------
         df
-            Degrees of freedom of the fit, where the rule adds no variance.
+            Degrees of freedom of the variances: of the fit, or clusters less strata of a survey.
         """
         return combine_by(self.rule, q, v, level=level, df=df, names=tuple(names))
 

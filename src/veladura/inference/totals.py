@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Floats
-from veladura.errors import DataError, PlanError
+from veladura.core.lost_design import design_words
+from veladura.errors import DataError, PlanError, VeladuraWarning
+from veladura.inference.cautions import cautions
 from veladura.inference.combined import Combined
 from veladura.inference.pooling import Pooling, analysed
 from veladura.inference.streamed_totals import Part, streamed_totals
@@ -134,6 +137,8 @@ def _estimated(
         raise PlanError(msg)
     design = chosen_sampling(schema, None, sampling)
     check_sampling(design, schema.names)
+    for caution in _cautions(release, [*columns, *([by] if by else []), *design.columns]):
+        warnings.warn(caution, VeladuraWarning, stacklevel=3)
     held = all(dataset.table.in_memory for dataset in datasets)
     if held or design.is_complex:
         release.refuse_large()
@@ -150,6 +155,14 @@ def _estimated(
     estimates, variances = (np.array([each[place] for each in found]) for place in (0, 1))
     names = groups or [" / ".join(columns)]
     return pooling.combine(estimates, variances, level, names, found[-1][2])
+
+
+def _cautions(release: Release, used: Sequence[str]) -> list[str]:
+    """Return what standard errors do not cover: a lost design, private tables not measured."""
+    lost = [design_words(release.lost_design)] if release.lost_design else []
+    if not release.rule.private:
+        return lost
+    return cautions(release, used, " + ".join(used))
 
 
 def _held(

@@ -77,6 +77,7 @@ _OPTIONAL: dict[str, shapes.Shape] = {
     "exact": shapes.listed(_EXACT),
     "loosened": shapes.listed(_LOOSENED),
     "risk": shapes.listed(_RISK),
+    "design_not_released": _TEXTS,
     "units": shapes.mapped(shapes.text, keys=shapes.name),
     **dict.fromkeys(("purpose", "recipient", "prepared_by", "approved_by", "made"), shapes.text),
 }

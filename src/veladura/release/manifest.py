@@ -70,6 +70,7 @@ def build_manifest(
         **_standing(release),
         **_risk(release, assessment),
         **({"units": dict(release.units)} if release.units else {}),
+        **({"design_not_released": list(lost)} if (lost := release.lost_design) else {}),
     }
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from veladura.base.arrays import Ints
 from veladura.base.private_files import private_folder, write_private
 from veladura.base.visible import look_alikes
+from veladura.core.lost_design import design_in
 from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
 from veladura.errors import PlanError
@@ -340,4 +341,5 @@ def load(folder: str | Path, *, large: bool = False, lazy: bool | None = None) -
         rule_of(manifest, steps),
         saved_manifest=manifest,
         units=manifest.get("units", {}),
+        lost_design=design_in(manifest),
     )

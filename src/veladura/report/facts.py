@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.base.limits import Light, Verdict
+from veladura.core.lost_design import design_in, design_words
 from veladura.core.promise import Proof
 from veladura.core.rules import Conclusions
 from veladura.errors import PlanError
@@ -282,7 +283,20 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
         else "No value was replaced."
     )
     third = f"Unchanged: {words.enumerated(kept)}." if kept else "No column is unchanged."
-    return first, second, third, *units.values()
+    return first, second, third, *units.values(), *_design(manifest)
+
+
+def _design(manifest: Mapping[str, Any]) -> list[str]:
+    """Return what intervals do not know of a survey's design; nothing for any other table."""
+    lost = design_in(manifest)
+    said = [words.capital(design_words(lost))] if lost else []
+    roles = {column["role"] for column in manifest["columns"]}
+    if "weight" in roles and not {"strata", "cluster", "replicate weight"} & {*roles, *lost}:
+        said.append(
+            "It has sampling weights and neither strata nor clusters: intervals take rows for"
+            " independent draws, and are too narrow where the survey sampled areas or households."
+        )
+    return said
 
 
 def _step(step: Step) -> StepFacts:

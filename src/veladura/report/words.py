@@ -179,6 +179,11 @@ def limit(given: Limit, unit: Unit = "number") -> str:
     return " and ".join(f"{word} {number(end, unit)}" for word, end in ends if end is not None)
 
 
+def capital(text: str) -> str:
+    """Return a text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(count: int, word: str) -> str:
     """Return a count with its noun.
 

@@ -97,6 +97,15 @@ def test_the_assessment_tells_the_worst_column_and_refuses_what_was_recoded():
         assert "recoded" in generalised.figures[name].why
 
 
+def test_a_column_of_one_value_hides_no_other():
+    """Everybody knows the year: it would be the worst, with a base rate of 1."""
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"age": rng.integers(20, 60, 400), "ill": rng.choice(list("yn"), 400)})
+    dated = people.assign(year="2019")
+    assessed = vd.assess(dated, vd.Cart(m=1).protect(dated, seed=1))
+    assert float(assessed["risk.attribution.base"]) < 1
+
+
 def test_mistakes_are_told():
     people = pd.DataFrame({"k": ["a", "b"], "t": ["x", "y"]})
     with pytest.raises(PlanError, match="not one of them"):

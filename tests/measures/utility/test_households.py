@@ -11,7 +11,7 @@ import pytest
 from tests.generators.households import ROLES, households
 
 import veladura as vd
-from veladura.errors import NotApplicable
+from veladura.errors import NotApplicable, VeladuraWarning
 from veladura.measures.utility.households import intraclass, pair_table
 
 
@@ -86,7 +86,9 @@ def test_without_households_there_is_no_figure():
     with pytest.raises(NotApplicable, match="no column has the role household"):
         vd.utility.households(frame, frame)
     table = vd.open(frame, ROLES)
-    figures = vd.assess(table, vd.Cart(m=1).protect(table, seed=1))
+    with pytest.warns(VeladuraWarning, match="the same for all members"):
+        release = vd.Cart(m=1).protect(table, seed=1)
+    figures = vd.assess(table, release)
     with pytest.raises(NotApplicable, match="does not apply"):
         figures["utility.households.pairs"]
 

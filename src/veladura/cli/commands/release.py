@@ -101,8 +101,9 @@ def assess(
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people,"
-            " [utility] the holder's models, its source the kinds of the columns."
+            # no brackets: the help takes them for markup, and drops them
+            help="A plan: its gate gives the limits, its intruders are those who look for people,"
+            " its utility has the holder's models, and its source the kinds of the columns."
         ),
     ] = None,
     within: Annotated[

@@ -223,6 +223,8 @@ def measure(subject: Subject) -> Measured:
         for name, columns in others.items()
         if columns
     }
+    # everybody knows the value of a column that has one: it would hide the others
+    risks = {name: r for name, r in risks.items() if float(r.base) < 1} or risks
     if not risks:
         msg = "no replaced column can be inferred from other columns that an intruder may know."
         raise NotApplicable(msg)

@@ -7,16 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
+from veladura.base.arrays import Ints
 from veladura.base.context import Context
 from veladura.base.expression import parse, quoted
 from veladura.errors import PlanError
 from veladura.methods.cart.fit import perhaps_codes
 from veladura.methods.cart.rules import check_rules
+from veladura.methods.households.children import SIZE, Columns, whole_numbers
 from veladura.methods.households.drawing import Family
+from veladura.methods.households.effects import ClusterEffects, fit_effects
 from veladura.methods.households.fitted import FittedHouseholds
-from veladura.methods.households.growing import fit_children, fit_columns
-from veladura.methods.households.levels import Level, find_levels
+from veladura.methods.households.given import fit_columns, fit_given
+from veladura.methods.households.growing import fit_children, refuse_names
+from veladura.methods.households.levels import Level, find_levels, is_constant
 from veladura.methods.households.members import Members, find_order
 from veladura.methods.households.promises import sizes_in
 from veladura.methods.households.rules import MemberRules
@@ -26,8 +31,11 @@ from veladura.table.codes import Codes, Column, label_texts
 from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
+    from veladura.methods.cart.fitted import FittedCart
     from veladura.methods.households.household_cart import HouseholdCart
     from veladura.table.table import Link, Table
+
+DESIGN = ("strata", "cluster")  # roles of columns whose numbers are names
 
 
 def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHouseholds:
@@ -35,6 +43,7 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     recipe = _with_links(recipe, table)
     columns = {name: table.column(name) for name in table.names}
     codes = Codes(columns, np.arange(table.rows))
+    refuse_names(table.names)
     for column in columns.values():
         check_levels(column)
     for setting in ("keep", "members", "limits", "transform"):
@@ -55,18 +64,25 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     top = levels[0]
     counted = counted_columns(columns, levels)
     _refuse_varying(recipe, top, counted)
-    own = {name: columns[name].take(top.row) for name in top.columns if name not in counted}
-    root = None
-    if drawn := [name for name in own if name not in recipe.keep]:
-        cart = recipe.cart(drawn, known=list(own))
-        root = fit_columns(cart, own, context.within("units"), None, coded)
-    families: list[Family] = []
     above = [name for name in top.columns if name not in counted]
+    own = {name: columns[name].take(top.row) for name in above}
+    kept = kept_design(recipe.keep, table, own)
+    effects = _effects(table, kept, levels, columns, counted)
+    made: dict[str, Column] = {}
+    if effects is not None:
+        made = effects.drawn(context.streams("cluster effects", "trees"))
+        kept = {n: c for n, c in kept.items() if table.schema[n].role != "cluster"}
+    roots = _roots(recipe, {**kept, **made}, own, effects, context.within("units"), coded)
+    families: list[Family] = []
+    given = {**kept, **made}  # of households; the others are of the level above
+    above = [name for name in above if name not in recipe.keep]
+    home = np.arange(top.units)
     for i, level in enumerate(levels[1:], start=1):
         parents = levels[i - 1]
         children = fit_children(
             recipe,
-            {name: columns[name].take(parents.row) for name in above},
+            {name: column.take(home) for name, column in given.items()}
+            | {name: columns[name].take(parents.row) for name in above},
             {name: columns[name].take(level.row) for name in level.columns},
             level.parent,
             level.position,
@@ -74,14 +90,98 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
             context.within("rows", i),
             coded,
             all_move=not parents.is_person,
+            clusters=None if effects is None else effects.cluster[home],
         )
         rules = across if i == 1 else MemberRules({}, (), ())
         rules = replace(rules, distinct=level.times)
         families.append(Family(children, rules or None))
         above += level.columns
+        home = home[level.parent]
     return FittedHouseholds(
-        recipe, table, codes, levels=levels, root=root, families=families, counted=counted
+        recipe,
+        table,
+        codes,
+        levels=levels,
+        roots=roots,
+        families=families,
+        counted=counted,
+        kept=kept,
+        effects=effects,
     )
+
+
+def _roots(
+    recipe: HouseholdCart,
+    given: Columns,
+    own: Columns,
+    effects: ClusterEffects | None,
+    context: Context,
+    coded: Sequence[str],
+) -> list[FittedCart]:
+    """Return the models of the columns of households.
+
+    With effects of clusters, columns that are constant within these come first, such as a weight:
+    their leaves may hold a single cluster, those of all others hold several.
+    """
+    drawn = {name: column for name, column in own.items() if name not in recipe.keep}
+    if effects is None:
+        cart = recipe.cart(list(drawn), known=list(own)) if drawn else None
+        return [] if cart is None else [fit_columns(cart, {**own, **given}, context, None, coded)]
+    first = {n: c for n, c in drawn.items() if is_constant(c, effects.cluster)}
+    rest = {n: c for n, c in drawn.items() if n not in first}
+    roots = []
+    if first:
+        roots.append(fit_given(recipe, given, first, context.within("clusters"), coded))
+    if rest:
+        known, cluster = {**given, **first}, effects.cluster
+        roots.append(fit_given(recipe, known, rest, context, coded, clusters=cluster))
+    return roots
+
+
+def kept_design(keep: Sequence[str], table: Table, own: Columns) -> dict[str, Column]:
+    """Return kept columns as predictors: numbers of strata and clusters are names, no amounts."""
+    kept = {name: own[name] for name in own if name in keep}
+    return {
+        name: as_categories(column) if table.schema[name].role in DESIGN else column
+        for name, column in kept.items()
+    }
+
+
+def as_categories(column: Column) -> Column:
+    """Return a column of numbers as categories."""
+    if column.labels is not None:
+        return column
+    levels, place = np.unique(column.values[~column.missing], return_inverse=True)
+    codes = np.zeros(column.size, dtype=np.int64)
+    codes[~column.missing] = place.reshape(-1)
+    about = replace(column.field, kind="category")
+    return Column(about, codes, column.missing, pa.array(levels))
+
+
+def _effects(
+    table: Table, kept: Columns, levels: Sequence[Level], columns: Columns, counted: Sequence[str]
+) -> ClusterEffects | None:
+    """Return the effects of kept clusters on all that is drawn; None without clusters."""
+    roles = {table.schema[name].role: column for name, column in kept.items()}
+    if "cluster" not in roles:
+        return None
+    top = levels[0]
+    numbered = {
+        role: np.unique(column.key(), return_inverse=True)[1].reshape(-1).astype(np.int64)
+        for role, column in roles.items()
+    }
+    stratum = numbered.get("strata", np.zeros(top.units, dtype=np.int64))
+    home = np.arange(top.units)
+    drawn: dict[str, tuple[Column, Ints]] = {}
+    for level in levels:
+        home = home if level is top else home[level.parent]
+        for name in level.columns:
+            if name not in kept and name not in counted:
+                drawn[name] = (columns[name].take(level.row), home)
+        if level is top and len(levels) > 1:
+            size = levels[1].sizes(top.units)
+            drawn[SIZE] = (whole_numbers(SIZE, size), home)
+    return fit_effects(numbered["cluster"], stratum, drawn)
 
 
 def _refuse_varying(recipe: HouseholdCart, top: Level, counted: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from veladura.core.rules import Partial, Single
 from veladura.methods.cart.fitted import FittedCart
 from veladura.methods.cart.pictures import compared
 from veladura.methods.households.drawing import Family
+from veladura.methods.households.effects import ClusterEffects
 from veladura.methods.households.household_cart import HouseholdCart
 from veladura.methods.households.levels import Level
 from veladura.methods.households.promises import implied_by, sizes_in
@@ -30,18 +31,24 @@ class FittedHouseholds(Fitted[HouseholdCart]):
     ----------
     levels
         Households, people, rows, as far as the table has them.
-    root
-        The model of the columns of the top level; None where it has none of its own.
+    roots
+        The models of the columns of the top level, one after the other.
     families
         The models of every level below it.
     counted
         Columns of the top level that say how many members a unit has.
+    kept
+        The columns of households that stay, as predictors.
+    effects
+        Those of kept clusters; None without clusters.
     """
 
     levels: Sequence[Level]
-    root: FittedCart | None
+    roots: Sequence[FittedCart]
     families: Sequence[Family]
     counted: tuple[str, ...]
+    kept: Mapping[str, Column]
+    effects: ClusterEffects | None
 
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own.
@@ -69,8 +76,7 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         )
 
     def _stages(self) -> list[FittedCart]:
-        roots = [] if self.root is None else [self.root]
-        return [*roots, *(s for family in self.families for s in family.children.models)]
+        return [*self.roots, *(s for family in self.families for s in family.children.models)]
 
     def _settings(self) -> dict[str, Any]:
         """Return what the manifest says of the method."""
@@ -107,9 +113,13 @@ class FittedHouseholds(Fitted[HouseholdCart]):
     def _dataset(self, replicate: int, context: Context) -> Draw:
         """Draw one dataset, level by level."""
         number = self.levels[0].units
-        drawn = {name: self.codes[name].take(self.levels[0].row) for name in self.recipe.keep}
-        if self.root is not None:
-            drawn |= self.root.completed(replicate, number, drawn, context.within("units"))
+        drawn = dict(self.kept)
+        if self.effects is not None:
+            drawn |= self.effects.drawn(context.streams("cluster effects", replicate))
+        home = np.arange(number)
+        for i, root in enumerate(self.roots):
+            inner = context.within("units", *([i] if len(self.roots) > 1 else []))
+            drawn |= root.completed(replicate, number, drawn, inner)
         units: dict[str, Ints] = {}
         for i, (family, level) in enumerate(zip(self.families, self.levels, strict=False), start=1):
             inner = context.within("rows", i)
@@ -117,6 +127,7 @@ class FittedHouseholds(Fitted[HouseholdCart]):
             drawn = {name: column.take(unit) for name, column in drawn.items()} | columns
             units = {name: numbers[unit] for name, numbers in units.items()}
             units[str(level.name)] = unit
+            home = home[unit]
             if i == 1:
                 size = np.bincount(unit, minlength=number)[unit]
                 for name in self.counted:
@@ -125,6 +136,8 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         schema = self.table.units.schema
         for unit_name in schema.of_role(*UNITS):  # units of one row each
             units.setdefault(unit_name, np.arange(number))
+        row = self.levels[0].row[home]
+        drawn |= {name: self.codes[name].take(row) for name in self.recipe.keep}
         return Draw({name: drawn[name] for name in self.table.names}, linked=False, units=units)
 
     def _sized(self, name: str, size: Ints) -> Column:

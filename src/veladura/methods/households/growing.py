@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from veladura.base.arrays import Ints
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.errors import PlanError
-from veladura.methods.cart.fit import fit_codes
-from veladura.methods.cart.order import late
 from veladura.methods.households.children import (
     BEFORE,
     FIRST,
@@ -30,18 +27,15 @@ from veladura.methods.households.children import (
     taken,
     whole_numbers,
 )
-from veladura.numeric.association import coarse_codes, cramer, evenly_spaced
-from veladura.table.codes import Codes, Column
-from veladura.table.schema import Schema
-from veladura.table.table import Table
+from veladura.methods.households.effects import EFFECT
+from veladura.methods.households.given import fit_given
+from veladura.table.codes import Column
 from veladura.table.units import people_per_cell
 
 if TYPE_CHECKING:
-    from veladura.methods.cart.cart import Cart
     from veladura.methods.cart.fitted import FittedCart
     from veladura.methods.households.household_cart import HouseholdCart
 
-LAGGED = 4  # columns of each earlier row that predict a column, beside the same column there
 FEWEST_OF_KIND = 50  # units with rows of a kind that has models of its own
 
 
@@ -56,6 +50,7 @@ def fit_children(
     coded: Sequence[str],
     *,
     all_move: bool,
+    clusters: Ints | None = None,
 ) -> Children:
     """Return the models of the rows of units.
 
@@ -71,21 +66,22 @@ def fit_children(
         Whether numbers that many people share move too. An age that hundreds have stands nearly
         alone among those of a leaf, and members who come out as they are, one given the other, add
         up to their household.
+    clusters
+        The cluster of each unit, where its effects are predictors.
     """
     kind, order = kinds_of
-    refuse_names([*units, *rows])
     number = next(iter(units.values())).size if units else int(unit.max(initial=-1)) + 1
     size = np.bincount(unit, minlength=number).astype(np.int64)
     cart = recipe.cart()
     enough = min(max(cart.people_in_leaf, cart.people_in_level), number)
     most = int(np.sort(size)[::-1][enough - 1])
     sized = {SIZE: whole_numbers(SIZE, size)}
-    model = _fitted(recipe, units, sized, context.within("size"), coded)
+    model = fit_given(recipe, units, sized, context.within("size"), coded, clusters=clusters)
     start = np.zeros(number, dtype=np.int64)
     start[unit[position == 1]] = np.flatnonzero(position == 1)
     known = {**units, **sized}
     fitting = _Fitting(
-        recipe, known, rows, unit, position, start, context, coded, all_move=all_move
+        recipe, known, rows, unit, position, start, context, coded, clusters, all_move=all_move
     )
     if kind is None:
         groups, levels = np.minimum(position, 3) - 1, []
@@ -130,6 +126,7 @@ class _Fitting:
     start: Ints
     context: Context
     coded: Sequence[str]
+    clusters: Ints | None
     all_move: bool
 
     def kind_model(self, kind: str, which: int) -> FittedCart:
@@ -145,7 +142,12 @@ class _Fitting:
         own = {kind: self.rows[kind].take(here)}
         people = self.unit[here] if which > 2 else None  # noqa: PLR2004
         inner = self.context.within("kind", which)
-        return _fitted(self.recipe, kept, own, inner, self.coded, people=people)
+        return fit_given(
+            self.recipe, kept, own, inner, self.coded, people=people, clusters=self._clusters(here)
+        )
+
+    def _clusters(self, here: Ints) -> Ints | None:
+        return None if self.clusters is None else self.clusters[self.unit[here]]
 
     def merged(self, kind: str, models: Sequence[FittedCart]) -> Column:
         """Return the kinds of all rows as their models know them: rare ones are merged."""
@@ -172,8 +174,16 @@ class _Fitting:
         homes = self.unit[here]
         people = homes if np.unique(homes).size < homes.size else None
         inner = self.context.within("body", group)
-        return _fitted(
-            self.recipe, kept, own, inner, self.coded, used, people, all_move=self.all_move
+        return fit_given(
+            self.recipe,
+            kept,
+            own,
+            inner,
+            self.coded,
+            used,
+            people,
+            all_move=self.all_move,
+            clusters=self._clusters(here),
         )
 
     def _before(self, here: Ints, names: Sequence[str]) -> list[dict[str, Column]]:
@@ -213,77 +223,9 @@ def _varies(column: Column) -> bool:
     return bool(key.size and np.any(key != key[0]))
 
 
-def _fitted(
-    recipe: HouseholdCart,
-    kept: Columns,
-    own: Columns,
-    context: Context,
-    coded: Sequence[str],
-    before: Mapping[str, Columns] | None = None,
-    people: Ints | None = None,
-    *,
-    all_move: bool = False,
-) -> FittedCart:
-    """Return the models of some columns, given columns of the unit and of earlier rows."""
-    rows = next(iter(own.values())).size
-    predictors: dict[str, tuple[str, ...]] = {}
-    lagged: dict[str, Column] = {}
-    order = late(Codes(own, np.arange(rows)), list(own))
-    coarse = {
-        prefix: {name: _coarse(column) for name, column in columns.items()}
-        for prefix, columns in (before or {}).items()
-    }
-    for i, name in enumerate(order):
-        chosen: list[str] = []
-        target = _coarse(own[name]) if before else np.empty(0, dtype=np.int64)
-        for prefix, columns in (before or {}).items():
-            names = strongest(name, target, coarse[prefix])
-            lagged |= renamed({other: columns[other] for other in names}, prefix)
-            chosen += [prefix + other for other in names]
-        predictors[name] = (*kept, *chosen, *order[:i])
-    columns = {**kept, **lagged, **own}
-    cart = recipe.cart(list(own), known=[*kept, *own], order=order, predictors=predictors)
-    return fit_columns(cart, columns, context, people, coded, all_move=all_move)
-
-
-def fit_columns(
-    cart: Cart,
-    columns: Columns,
-    context: Context,
-    people: Ints | None,
-    coded: Sequence[str],
-    *,
-    all_move: bool = False,
-) -> FittedCart:
-    """Return a synthesis fitted to columns that are in a canonical order already."""
-    fields = tuple(column.field for column in columns.values())
-    empty = [pa.array([], field.type) for field in fields]
-    arrow = pa.Table.from_arrays(empty, names=[field.name for field in fields])
-    size = next(iter(columns.values())).size
-    codes = Codes(dict(columns), np.arange(size))
-    table = Table(Schema(fields), arrow)
-    names = [name for name in coded if name in columns]
-    return fit_codes(cart, table, codes, context, people=people, coded=names, all_move=all_move)
-
-
-def _coarse(column: Column) -> Ints:
-    """Return a column in a few classes, on at most 5,000 rows: enough to rank associations."""
-    return coarse_codes(column.key()[evenly_spaced(column.size)])
-
-
-def strongest(target: str, codes: Ints, others: Mapping[str, Ints]) -> list[str]:
-    """Return the columns of an earlier row that predict a column: the same one, and a few more.
-
-    They are those with the largest Cramér's V.
-    """
-    ties = {name: cramer(other, codes) for name, other in others.items() if name != target}
-    best = sorted(ties, key=lambda name: -ties[name])[:LAGGED]
-    return [name for name in others if name in best or name == target]
-
-
 def refuse_names(names: Sequence[str]) -> None:
     """Refuse columns that have the name of a predictor made here."""
-    made = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF)
+    made = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF, EFFECT)
     if clash := [name for name in names if name.startswith(made)]:
         msg = (
             f"columns {clash} begin with words that the method uses for earlier members."

@@ -1,0 +1,49 @@
+"""The part of a survey's design that a release does not hold: its intervals do not know it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from veladura.core.release import Release
+    from veladura.table.schema import Schema
+
+ROLES = {
+    "strata": "strata",
+    "cluster": "clusters",
+    "replicate weight": "replicate weights",
+    "household": "households",
+}
+
+
+def lost_roles(source: Schema, release: Release) -> tuple[str, ...]:
+    """Return the roles of the source's design that no released column has.
+
+    A household that is not released is part of it: its members are no independent draws.
+    """
+    released = release.tables[0].table.units.schema
+    return tuple(role for role in ROLES if source.of_role(role) and not released.of_role(role))
+
+
+def design_in(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the roles that a manifest says are not released; unknown ones are left out."""
+    told = manifest.get("design_not_released", ())
+    return tuple(role for role in ROLES if isinstance(told, list) and role in told)
+
+
+def design_words(roles: Sequence[str]) -> str:
+    """Return what an analyst must know of a design that is not released.
+
+    Examples
+    --------
+    >>> design_words(["cluster"])[:58]
+    'the source is a survey whose clusters are not released: in'
+    """
+    named = [ROLES[role] for role in roles]
+    both = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    return (
+        f"the source is a survey whose {both} are not released: intervals take rows for"
+        " independent draws. Where people of one cluster or household are alike, true errors are"
+        " larger, by the square root of the design effect."
+    )

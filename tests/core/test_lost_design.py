@@ -1,0 +1,72 @@
+"""A release without the design of its survey says so: to analysts, in the manifest, on the page."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.core.release import Release
+from veladura.errors import VeladuraWarning
+
+ROLES = {"w": {"role": "weight"}, "h": {"role": "strata"}, "c": {"role": "cluster"}}
+WORDS = "strata and clusters are not released"
+
+
+@pytest.fixture(scope="module")
+def survey() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    cluster = np.repeat(np.arange(30), 10)
+    return pd.DataFrame(
+        {
+            "y": rng.normal(size=300) + rng.normal(size=30)[cluster],
+            "w": rng.uniform(1, 2, 300).round(1),
+            "h": np.array(["a", "b", "c"])[cluster % 3],
+            "c": cluster,
+        }
+    )
+
+
+def without_design(survey: pd.DataFrame) -> Release:
+    recipe = vd.Marginals(columns=("y",), epsilon=5.0, bounds={"y": (-9, 9)}, bins={"y": 8})
+    return recipe.protect(vd.open(survey, ROLES))
+
+
+def test_a_release_without_its_clusters_warns_and_one_with_them_does_not(survey):
+    release = without_design(survey)
+    assert release.lost_design == ("strata", "cluster")
+    with pytest.warns(VeladuraWarning, match=WORDS):
+        vd.survey_mean(release, "y")
+    with pytest.warns(VeladuraWarning, match=WORDS):
+        release.analyze("y ~ 1")
+    whole = vd.Cart(columns=["y"], m=2).protect(vd.open(survey, ROLES), seed=1)
+    assert whole.lost_design == ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vd.survey_mean(whole, "y")
+
+
+def test_the_manifest_and_the_page_say_it(survey, tmp_path):
+    release = without_design(survey)
+    assert release.manifest["design_not_released"] == ["strata", "cluster"]
+    folder = release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    loaded = vd.load(folder)
+    assert loaded.lost_design == ("strata", "cluster")
+    assert WORDS in (folder / "report.html").read_text(encoding="utf-8")
+    plain = vd.Cart(m=2).protect(survey[["y"]], seed=1)
+    assert "design_not_released" not in plain.manifest
+
+
+def test_weights_without_strata_and_clusters_are_told(survey, tmp_path):
+    """A plan may have dropped them: the page cannot know, and says what intervals take rows for."""
+    pages = []
+    for roles in ({"w": {"role": "weight"}}, ROLES):
+        release = vd.Noise(columns=["y"]).protect(vd.open(survey, roles), seed=1)
+        home = tmp_path / str(len(pages))
+        release.save(home / "out" / "release", custodian=home / "safe" / "record")
+        pages.append((home / "out" / "release" / "report.html").read_text(encoding="utf-8"))
+    assert "neither strata nor clusters" in pages[0]
+    assert "neither strata nor clusters" not in pages[1]  # the control: a design is released
