@@ -130,5 +130,19 @@ def test_a_synthesis_that_hands_out_own_numbers_is_refused(tmp_path, smoothing, 
         with pytest.raises(GateError, match=r"risk\.nearest\.ratio is 1\.[3-9]"):
             run(cart)
     else:
-        figures = {verdict.figure for verdict in run(cart).verdicts}
-        assert figures == {"risk.holes.ratio", "risk.spikes.ratio", "risk.nearest.ratio"}
+        assert {verdict.figure for verdict in run(cart).verdicts} == set(NO_OWN_NUMBERS)
+
+
+def test_a_synthesis_that_republishes_an_outlier_is_refused(tmp_path):
+    """Everybody else shares a number with five others: only the outlier could be told."""
+    rng = np.random.default_rng(4)
+    incomes = np.append(rng.integers(10, 30, 1500) * 100, 987_654)
+    pd.DataFrame({"income": incomes}).to_csv(tmp_path / "people.csv", index=False)
+    for smoothing in ("none", "local"):
+        more = f'm = 1\ndraws = "plain"\nsmoothing = "{smoothing}"\n[run]\nseed = 2'
+        cart = plan(tmp_path, method="cart", more=more)
+        if smoothing == "none":
+            with pytest.raises(GateError, match=r"risk\.extremes\.own is 1"):
+                run(cart)
+        else:
+            assert all(verdict.passed for verdict in run(cart).verdicts)

@@ -61,3 +61,24 @@ def test_a_synthesis_tells_no_lone_outlier_and_bare_donors_do():
         release = vd.Cart(m=5, smoothing=smoothing).protect(people, seed=1)
         figures[smoothing] = int(vd.assess(people, release)["risk.extremes.lone"])
     assert figures == {"local": 0, "none": 1}
+
+
+def test_a_number_that_comes_out_as_it_is_is_its_own_and_one_that_chance_meets_is_not():
+    rng = np.random.default_rng(5)
+    people = np.append(usual(rng), 5e6)
+    same = extremes(frame(people), frame(people))
+    assert int(same.own) == same.attacked == 1
+    assert int(extremes(frame(people), frame(np.append(people[:-1], 5.02e6))).own) == 0
+    ages = np.append(rng.integers(18, 90, 500), [96, 99, 104, 108, 119])  # a coarse grid
+    old = extremes(frame(ages), frame(ages))
+    assert int(old.told) == old.attacked > 0 == int(old.own)
+
+
+def test_the_more_are_attacked_the_nearer_one_must_come_to_be_told_from_chance():
+    rng = np.random.default_rng(6)
+    columns = {f"income {i}": np.append(usual(rng), 5e6) for i in range(8)}
+    people = pd.DataFrame(columns)
+    near = people.copy()
+    near.iloc[-1] *= 1.0005
+    assert int(extremes(people, near).own) == 0
+    assert int(extremes(people[["income 0"]], near[["income 0"]]).own) == 1

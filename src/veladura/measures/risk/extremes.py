@@ -28,6 +28,9 @@ class Extremes:
         How many that would be if the guesses were about another dataset; 0 for one dataset.
     lone
         Those told whose number is more than three times as far out as the third.
+    own
+        Those whose number comes out as it is: within .1 %, divided by the number of those attacked,
+        on a grid that is finer. Chance does that in one release of some hundreds.
     ends
         By column and end, the attack on it.
     """
@@ -36,6 +39,7 @@ class Extremes:
     told: Estimate
     by_chance: Estimate
     lone: Estimate
+    own: Estimate
     ends: dict[str, Outermost] = field(repr=False, default_factory=dict)
 
 
@@ -61,8 +65,8 @@ def extremes(original: Any, release: Any, *, columns: Sequence[str] | None = Non
     >>> import numpy as np, pandas as pd
     >>> people = pd.DataFrame({"income": np.append(np.arange(1000.0, 1100.0), 98_765.0)})
     >>> risk = extremes(people, people)
-    >>> risk.attacked, int(risk.told), int(risk.lone)
-    (1, 1, 1)
+    >>> risk.attacked, int(risk.told), int(risk.lone), int(risk.own)
+    (1, 1, 1, 1)
 
     References
     ----------
@@ -85,6 +89,7 @@ def extremes(original: Any, release: Any, *, columns: Sequence[str] | None = Non
         Estimate.exact(sum(one.told for one in attacks)),
         Estimate.exact(sum(one.by_chance for one in attacks)),
         Estimate.exact(sum(one.told and one.lone for one in attacks)),
+        Estimate.exact(sum(one.own(len(attacks)) for one in attacks)),
         ends,
     )
 
@@ -98,7 +103,7 @@ def measure(subject: Subject) -> Measured:
     )
     headers = ("end", "error of the best guess", "told within 10 %", "by chance")
     return Measured(
-        {"told": risk.told, "by_chance": risk.by_chance, "lone": risk.lone},
+        {"told": risk.told, "by_chance": risk.by_chance, "lone": risk.lone, "own": risk.own},
         {"told": f"Of {risk.attacked} outermost people who stand out."},
         Detail("Outlier attack by column", headers, rows) if rows else None,
     )
@@ -119,6 +124,11 @@ MEASURE = Measure(
         "lone": Meaning(
             "Outlier attack: those told who stand alone, more than three times as far out as the"
             " third.",
+            unit="count",
+        ),
+        "own": Meaning(
+            "Outlier attack: outermost people whose number comes out as it is, nearer than chance"
+            " comes in one release of some hundreds.",
             unit="count",
         ),
     },
