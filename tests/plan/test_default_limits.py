@@ -30,6 +30,8 @@ income = {{kind = "integer", role = "sensitive"}}
 folder = "out/people"
 [custodian]
 folder = "safe/people"
+[run]
+seed = 1
 {gate}
 [[step]]
 method = "{method}"
@@ -125,7 +127,7 @@ def test_a_synthesis_that_hands_out_own_numbers_is_refused(tmp_path, smoothing, 
     rng = np.random.default_rng(3)
     incomes = np.rint(rng.lognormal(9, 0.6, 1500)).astype(int)
     pd.DataFrame({"income": incomes}).to_csv(tmp_path / "people.csv", index=False)
-    cart = plan(tmp_path, method="cart", more=f'm = 1\nsmoothing = "{smoothing}"\n[run]\nseed = 1')
+    cart = plan(tmp_path, method="cart", more=f'm = 1\nsmoothing = "{smoothing}"')
     if refused:
         with pytest.raises(GateError, match=r"risk\.nearest\.ratio is 1\.[3-9]"):
             run(cart)
@@ -139,7 +141,7 @@ def test_a_synthesis_that_republishes_an_outlier_is_refused(tmp_path):
     incomes = np.append(rng.integers(10, 30, 1500) * 100, 987_654)
     pd.DataFrame({"income": incomes}).to_csv(tmp_path / "people.csv", index=False)
     for smoothing in ("none", "local"):
-        more = f'm = 1\ndraws = "plain"\nsmoothing = "{smoothing}"\n[run]\nseed = 2'
+        more = f'm = 1\ndraws = "plain"\nsmoothing = "{smoothing}"'
         cart = plan(tmp_path, method="cart", more=more)
         if smoothing == "none":
             with pytest.raises(GateError, match=r"risk\.extremes\.own is 1"):
