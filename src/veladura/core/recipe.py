@@ -16,10 +16,12 @@ from veladura.core.making import released
 from veladura.core.promise import Check, Promise
 from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased, Rule
+from veladura.errors import PlanError
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Ints
     from veladura.base.expression import Expression
+    from veladura.core.earlier import Earlier
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -51,6 +53,9 @@ class Draw:
     units
         Of new rows, which person and household each belongs to, by the column's name; they get new
         numbers, drawn at random.
+    known
+        By such a column, the largest number that an earlier release gave out: numbers up to it
+        stay, larger ones are drawn.
     """
 
     columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
@@ -60,6 +65,7 @@ class Draw:
     table: Table | None = field(default=None, repr=False)
     before: Table | None = field(default=None, repr=False)
     units: Mapping[str, Ints] = field(default_factory=dict, repr=False)
+    known: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
 def no_pictures(release: Release) -> Mapping[str, bytes | str]:  # noqa: ARG001
@@ -129,6 +135,7 @@ class Recipe(ABC):
     keeps_most: ClassVar[bool] = False  # most values of a changed column stay as they are
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger
+    extends: ClassVar[bool] = False  # a new release may go on with the rows of an earlier one
     inside: ClassVar[bool] = False  # works where the data lives: rows are never fetched
     chunked: ClassVar[bool] = False  # rows of a table that is not held may come in chunks
     seedable: ClassVar[bool] = True  # False where the noise comes from a library without seeds
@@ -269,6 +276,15 @@ class Recipe(ABC):
     @abstractmethod
     def apply(self, table: Table, context: Context) -> Fitted[Any]:
         """Return the fitted method for a prepared table."""
+
+    def extended(self, table: Table, earlier: Earlier, context: Context) -> Fitted[Any]:  # noqa: ARG002
+        """Return the method fitted to go on with an earlier release; for those that ``extends``."""
+        msg = (
+            f"the method {self.method!r} cannot extend an earlier release: only a synthesis of whole"
+            " people has rows of a new wave to add.\n\nHint: a panel of people or households is"
+            " extended by the method 'households', alone in its plan."
+        )
+        raise PlanError(msg)
 
     @classmethod
     @abstractmethod

@@ -81,7 +81,7 @@ def _renumbered(
     if whole is None:
         return dataset
     for name in names:
-        whole = rekeyed(whole, name, streams(name), classes)
+        whole = rekeyed(whole, name, streams(name), classes, dataset.known.get(name, 0))
     order = [name for name in whole.names if name in names or name in view.names]
     return replace(dataset, table=_beside(view, whole.select(order)) if names else _alone(view))
 

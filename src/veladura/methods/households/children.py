@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 SIZE, POSITION, NUMBER_OF = "(number of rows)", "(place of the row)", "(number of kind "
 FIRST, SECOND, BEFORE = "first: ", "second: ", "row before: "
+# of people who were released before: their rows so far, and the first member of their household
+PAST = ("first so far: ", "second so far: ", "last so far: ")
+MEMBER, SO_FAR, LAST = "first member: ", "(rows so far)", "(last wave so far)"
+SEEN = "(new waves of the household)"
 
 Columns = Mapping[str, Column]
 

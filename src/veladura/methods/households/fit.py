@@ -59,6 +59,7 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     if across and len(levels) > 1:
         table.schema.check("relatives", across.columns)
         members = levels[1]
+        _refuse_rows_in_rules(across, levels)
         known = {name: columns[name].take(members.row) for name in table.names}
         across.check(known, members.parent, levels[0].units)
     top = levels[0]
@@ -108,6 +109,18 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
         kept=kept,
         effects=effects,
     )
+
+
+def _refuse_rows_in_rules(across: MemberRules, levels: Sequence[Level]) -> None:
+    """Refuse rules across members that read what changes from row to row of a person."""
+    fixed = {name for level in levels[:2] for name in level.columns}
+    if len(levels) > 2 and (rows := [n for n in across.columns if n not in fixed]):  # noqa: PLR2004
+        msg = (
+            f"rules across members read {rows}, which differ between the rows of one person: whose"
+            " row is meant?\n\nHint: rules across members of a panel name columns that stay, such"
+            " as the year of birth."
+        )
+        raise PlanError(msg)
 
 
 def _roots(
