@@ -280,9 +280,9 @@ class Recipe(ABC):
     def extended(self, table: Table, earlier: Earlier, context: Context) -> Fitted[Any]:  # noqa: ARG002
         """Return the method fitted to go on with an earlier release; for those that ``extends``."""
         msg = (
-            f"the method {self.method!r} cannot extend an earlier release: only a synthesis of whole"
-            " people has rows of a new wave to add.\n\nHint: a panel of people or households is"
-            " extended by the method 'households', alone in its plan."
+            f"the method {self.method!r} cannot extend an earlier release: only artificial people"
+            " have rows of a new wave to add.\n\nHint: a panel of people or households is extended"
+            " by the method 'households', alone in its plan."
         )
         raise PlanError(msg)
 

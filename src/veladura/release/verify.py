@@ -19,9 +19,9 @@ from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, pro
 from veladura.core.release import Release
 from veladura.errors import PlanError, PromiseError, VeladuraError
 from veladura.release import custodian as keeper
+from veladura.release.compared import extension_lines
 from veladura.release.contents import active_content, beside_rows
 from veladura.release.data import rows_in
-from veladura.release.compared import extension_lines
 from veladura.release.door import foreign_entries, read_codebook, read_manifest
 from veladura.release.files import data_files
 from veladura.release.folder import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.generators.panels import ROLES, household_panel
 
 import veladura as vd
-from tests.generators.panels import ROLES, household_panel
 from veladura.base.context import silent
 from veladura.core.earlier import Earlier
 from veladura.core.making import released
@@ -24,7 +24,9 @@ def extended(recipe, frame, first: Release, seed=2, *, roles=ROLES, threads=1) -
     tables = tuple(dataset.table for dataset in first.tables)
     before = Earlier("digest", tables, first.steps[0].settings)
     context = context_of(seed, threads, silent, None, unsafe_repeatable=False)
-    return released(recipe.extended(recipe.prepared(vd.open(frame, roles)), before, context), context)
+    return released(
+        recipe.extended(recipe.prepared(vd.open(frame, roles)), before, context), context
+    )
 
 
 def until(frame: pd.DataFrame, year: int) -> pd.DataFrame:
@@ -36,9 +38,13 @@ def same_rows(new: pd.DataFrame, old: pd.DataFrame) -> bool:
     return order[0].equals(order[1])
 
 
+def wide(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    return frame.set_index(["who", "year"])[name].unstack()  # noqa: PD010  # no value is a mean
+
+
 def changes(frame: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Return figures of the last wave given those before, and the standard error of each."""
-    pay, work = (frame.pivot(index="who", columns="year", values=v) for v in ("pay", "work"))
+    pay, work = (wide(frame, name) for name in ("pay", "work"))
     home = frame.groupby("who").home.first()
     both = np.log(pay[[LAST - 1, LAST]].dropna())
     full = work[work[LAST - 1] == "full"][LAST].dropna() == "full"
@@ -106,9 +112,9 @@ def test_the_new_wave_follows_the_rows_before(panel, second):
     alone = new.copy()
     last = alone.year == LAST
     rng = np.random.default_rng(1)
-    alone.loc[last, ["work", "pay"]] = alone.loc[last, ["work", "pay"]].sample(
-        frac=1, random_state=rng
-    ).to_numpy()
+    alone.loc[last, ["work", "pay"]] = (
+        alone.loc[last, ["work", "pay"]].sample(frac=1, random_state=rng).to_numpy()
+    )
     found = apart(alone, panel)
     assert found["pay, Fisher z"] > 20
     assert found["full stays full"] > 20
@@ -116,7 +122,8 @@ def test_the_new_wave_follows_the_rows_before(panel, second):
 
 def test_newcomers_have_random_numbers_and_a_random_count(panel, first):
     new = extended(vd.HouseholdCart(m=2), panel, first, seed=11)
-    counts = {d.home.nunique() - o.home.nunique() for d, o in zip(new.datasets, first.datasets)}
+    pairs = zip(new.datasets, first.datasets, strict=True)
+    counts = {after.home.nunique() - before.home.nunique() for after, before in pairs}
     assert len(counts) == 2
     late = new.datasets[0]
     late = late[late.who > first.datasets[0].who.max()].groupby("who").pay.first()
@@ -125,7 +132,8 @@ def test_newcomers_have_random_numbers_and_a_random_count(panel, first):
 
 def test_draws_depend_on_the_seed_alone(panel, first, second):
     mixed = panel.sample(frac=1, random_state=3)
-    mixed["who"] = mixed.who.map(dict(zip(panel.who.unique(), np.random.default_rng(1).permutation(panel.who.nunique()))))
+    other_numbers = np.random.default_rng(1).permutation(panel.who.max() + 1)
+    mixed["who"] = other_numbers[mixed.who]
     again = extended(vd.HouseholdCart(m=2), mixed, first, threads=2)
     other = extended(vd.HouseholdCart(m=2), panel, first, seed=3)
     for one, two, three in zip(second.datasets, again.datasets, other.datasets, strict=True):
@@ -143,7 +151,7 @@ def test_people_without_households_from_one_wave_to_three(panel):
     assert same_rows(until(new, 2020), start.datasets[0])
     assert set(new.year) == {2020, 2021, 2022}
     assert not new.duplicated(KEY).any()
-    seen = [d.pivot(index="who", columns="year", values="pay") for d in (frame, new)]
+    seen = [wide(d, "pay") for d in (frame, new)]
     shares = [(w[2020].notna() & w[2022].notna()).sum() / w[2020].notna().sum() for w in seen]
     assert abs(shares[0] - shares[1]) < 4.9 * np.sqrt(4 * 0.25 / seen[0][2020].notna().sum())
     lags = [np.arctanh(np.log(w).corr().to_numpy()[[0, 1], [1, 2]]) for w in seen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,38 +14,19 @@ from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial, Single
 from veladura.methods.cart.fitted import FittedCart
 from veladura.methods.cart.pictures import compared
-from veladura.methods.households.children import (
-    LAST,
-    MEMBER,
-    PAST,
-    SEEN,
-    SO_FAR,
-    Columns,
-    renamed,
-    whole_numbers,
-)
+from veladura.methods.households.children import SEEN, SO_FAR, renamed, whole_numbers
 from veladura.methods.households.drawing import Family, joined
 from veladura.methods.households.extends import digest_until, wave_text
 from veladura.methods.households.fitted import FittedHouseholds, settings_of
 from veladura.methods.households.household_cart import HouseholdCart
+from veladura.methods.households.joining import Joining, predictors, shared_by
 from veladura.methods.households.levels import Level
 from veladura.methods.households.promises import implied_by
-from veladura.methods.households.rules import MemberRules
-from veladura.methods.households.waves import Panel, Waves
+from veladura.methods.households.waves import Panel, Part, Waves
 from veladura.table.codes import Column, relabelled
 
 if TYPE_CHECKING:
     from veladura.core.earlier import Earlier
-
-TRIES = 10  # draws again of people who join a household and break its rules
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Part:
-    """Rows of a dataset: their columns, and numbers of people and households."""
-
-    columns: Columns
-    units: Mapping[str, Ints]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +47,7 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
         In how many new waves a household is seen; None without households.
     going_on
         The new rows of people who have rows; None where all are gone.
-    joining, joined_rows
+    joining
         People who join households, and their rows; None where nobody does.
     newcomers
         New households; None where there are none.
@@ -80,8 +61,7 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
     hidden: tuple[str, ...]
     present: FittedCart | None
     going_on: Family | None
-    joining: Family | None
-    joined_rows: Family | None
+    joining: Joining | None
     newcomers: FittedHouseholds | None
 
     def draw(self, context: Context) -> Drawn:
@@ -109,7 +89,8 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
 
     def _settings(self) -> dict[str, Any]:
         """Return what the manifest says: of columns, also what it said of the earlier release."""
-        families = [f for f in (self.going_on, self.joining, self.joined_rows) if f is not None]
+        families = [] if self.going_on is None else [self.going_on]
+        families += [] if self.joining is None else [self.joining.people, self.joining.rows]
         stages = [stage for family in families for stage in family.children.models]
         stages += [] if self.newcomers is None else self.newcomers.stages()
         names = self.table.names
@@ -129,16 +110,27 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
         panel = self.panels[replicate]
         parts = [self._released(panel)]
         seen = self._seen(replicate, panel, context)
-        if self.going_on is not None:
-            parts.append(self._new_rows(replicate, panel, seen, context))
-        if self.joining is not None and self.joined_rows is not None:
-            parts.append(self._joiners(replicate, panel, seen, context))
-        if self.newcomers is not None:
-            parts.append(self._new_homes(replicate, parts, context))
+        if np.any(seen > 0):
+            if self.going_on is not None:
+                parts.append(self._new_rows(replicate, panel, seen, context))
+            if self.joining is not None:
+                parts += self.joining.drawn(replicate, panel, seen, context)
+        parts += self._new_homes(replicate, parts, context)
         columns = {n: joined([part.columns[n] for part in parts]) for n in self.table.names}
-        known = {name: int(numbers.max(initial=0)) for name, numbers in panel.numbers.items()}
-        units = {name: np.concatenate([part.units[name] for part in parts]) for name in known}
-        return Draw(columns, linked=False, units=units, known=known)
+        names = {role: self._unit(role) for role in panel.numbers}
+        return Draw(
+            columns,
+            linked=False,
+            units={
+                n: np.concatenate([part.units[role] for part in parts]) for role, n in names.items()
+            },
+            known={n: int(panel.numbers[role].max(initial=0)) for role, n in names.items()},
+        )
+
+    def _unit(self, role: str) -> str:
+        """Return the column that numbers people or households."""
+        schema = self.table.units.schema
+        return str(schema.person if role == "person" else schema.household)
 
     def _released(self, panel: Panel) -> Part:
         return Part(panel.columns, self._numbers(panel, panel.person))
@@ -146,13 +138,9 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
     def _numbers(self, panel: Panel, person: Ints) -> dict[str, Ints]:
         """Return the released numbers of some rows, by their person."""
         return {
-            name: numbers[person if name == self._person else panel.home[person]]
-            for name, numbers in panel.numbers.items()
+            role: numbers[person if role == "person" else panel.home[person]]
+            for role, numbers in panel.numbers.items()
         }
-
-    @property
-    def _person(self) -> str:
-        return str(self.table.units.schema.person)
 
     @property
     def _fixed(self) -> list[str]:
@@ -192,84 +180,21 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
         As many as the household is seen, no more in all than enough people of the original have,
         and none after a gap from which fewer came back.
         """
-        most = _shared_by(self.levels[-1].sizes(self.levels[-2].units), self.recipe)
+        people = self.recipe.cart().people_in_level
+        most = shared_by(self.levels[-1].sizes(self.levels[-2].units), people)
         room = np.clip(np.minimum(most - panel.rows_so_far, seen[panel.home]), 0, None)
-        back = self.waves.coming_back(self.recipe.cart().people_in_level)
+        back = self.waves.coming_back(people)
         return np.where(np.isin(panel.last_waves(self.waves.time), back), room, 0)
 
-    def _joiners(self, replicate: int, panel: Panel, seen: Ints, context: Context) -> Part:
-        """Draw people who join households, and their rows."""
-        assert self.joining is not None and self.joined_rows is not None  # noqa: S101, PT018
-        here = np.flatnonzero(seen > 0)
-        units, past = predictors(self.levels, panel, self.waves.time, self.hidden)
-        units[SEEN] = whole_numbers(SEEN, seen)
-        units |= renamed(past[MEMBER], MEMBER)
-        units = {name: column.take(here) for name, column in units.items()}
-        size = np.bincount(panel.home, minlength=panel.homes)
-        most = _shared_by(self.levels[-2].sizes(self.levels[-3].units), self.recipe)
-        room = np.maximum(most - size, 0)[here]
-        home, people = self._fitting_joiners(replicate, panel, here, units, room, context)
-        fixed = panel.of_people(self.levels[0].columns)
-        of_home = {n: c.take(panel.first_members(self.waves.time)[home]) for n, c in fixed.items()}
-        known = of_home | people
-        given = {name: column for name, column in known.items() if name not in self.hidden}
-        inner = context.within("joined")
-        person, drawn = self.joined_rows.drawn(replicate, given, home.size, inner)
-        own = {name: column.take(person) for name, column in known.items()}
-        first = int(panel.numbers[self._person].max(initial=0)) + 1
-        numbers = {
-            name: first + person if name == self._person else numbers_[home[person]]
-            for name, numbers_ in panel.numbers.items()
-        }
-        return Part(own | drawn, numbers)
-
-    def _fitting_joiners(
-        self,
-        replicate: int,
-        panel: Panel,
-        here: Ints,
-        units: Columns,
-        room: Ints,
-        context: Context,
-    ) -> tuple[Ints, dict[str, Column]]:
-        """Return the household of each who joins, and columns; none where rules stay broken."""
-        assert self.joining is not None  # noqa: S101  # the caller asked
-        rules: MemberRules = self.recipe.across
-        old = panel.of_people([*self.levels[0].columns, *self.levels[-2].columns])
-        left = np.arange(here.size)
-        homes: list[Ints] = []
-        drawn: list[dict[str, Column]] = []
-        for attempt in range(TRIES):
-            some = {name: column.take(left) for name, column in units.items()}
-            inner = context.within("joining", *([attempt] if attempt else []))
-            unit, people = self.joining.drawn(replicate, some, left.size, inner, room[left])
-            home = here[left[unit]]
-            wrong = np.zeros(panel.homes, dtype=bool)
-            if rules.relatives:
-                fixed = panel.of_people(self.levels[0].columns)
-                new = {n: c.take(panel.first_members(self.waves.time)[home]) for n, c in fixed.items()} | people
-                all_ = {name: joined([old[name], new[name]]) for name in old}
-                both = np.concatenate([panel.home, home])
-                wrong = rules.broken(all_, both, panel.homes) > 0
-            right = np.flatnonzero(~wrong[home])
-            homes.append(home[right])
-            drawn.append({name: column.take(right) for name, column in people.items()})
-            left = left[wrong[here[left]] & np.isin(here[left], home)]
-            if not left.size:
-                break
-        both = np.concatenate(homes)
-        sort = np.argsort(both, kind="stable")
-        columns = {name: joined([d[name] for d in drawn]).take(sort) for name in drawn[0]}
-        return both[sort], columns
-
-    def _new_homes(self, replicate: int, parts: Sequence[Part], context: Context) -> Part:
-        """Draw new households with new numbers.
+    def _new_homes(self, replicate: int, parts: Sequence[Part], context: Context) -> list[Part]:
+        """Draw new households with new numbers; none where too few of the original are new.
 
         Their number is Poisson around that of the original, for Bayesian draws with a mean from
         its posterior (Jeffreys): whether one more has come does not show in it. Where the design is
         kept, households are those of the design, as in any release that keeps it.
         """
-        assert self.newcomers is not None  # noqa: S101  # the caller asked
+        if self.newcomers is None:
+            return []
         number: int | None = None
         if not self.recipe.keep:
             rng = context.streams("number of newcomers", replicate)
@@ -277,39 +202,17 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
             if self.recipe.cart().kind_of_draws == "bayesian":
                 mean = rng.standard_gamma(mean + 0.5)
             number = int(rng.poisson(mean))
+            if not number:
+                return []
         draw = self.newcomers.dataset(replicate, context.within("newcomers"), number)
         columns = {
             name: _relabelled(draw.columns[name], self.codes[name]) for name in self.table.names
         }
-        last = {
-            name: max(int(part.units[name].max(initial=0)) for part in parts)
-            for name in parts[0].units
-        }
-        return Part(columns, {name: last[name] + 1 + draw.units[name] for name in last})
-
-
-def predictors(
-    levels: Sequence[Level], panel: Panel, time: str, hidden: Sequence[str]
-) -> tuple[dict[str, Column], dict[str, dict[str, Column]]]:
-    """Return what predicts what becomes of households.
-
-    Their own columns, their size and the last wave so far; and, of which the strongest are taken,
-    the columns of their first member of it: what is constant, and the last row.
-    """
-    first = panel.first_members(time)
-    fixed = panel.of_people([n for level in levels[:-1] for n in level.columns])
-    homes = {n: fixed[n].take(first) for n in levels[0].columns if n not in hidden}
-    homes[SO_FAR] = whole_numbers(SO_FAR, np.bincount(panel.home, minlength=panel.homes))
-    homes[LAST] = whole_numbers(LAST, panel.homes_last_waves(time))
-    rows = panel.past(levels[-1].columns)[PAST[-1]]
-    member = {name: fixed[name].take(first) for name in levels[-2].columns}
-    return homes, {MEMBER: member | {name: column.take(first) for name, column in rows.items()}}
-
-
-def _shared_by(sizes: Ints, recipe: HouseholdCart) -> int:
-    """Return the largest size that enough units of the original have, or a larger one."""
-    enough = min(recipe.cart().people_in_level, sizes.size)
-    return int(np.sort(sizes)[::-1][enough - 1])
+        numbers = {}
+        for role in parts[0].units:
+            last = max(int(part.units[role].max(initial=0)) for part in parts)
+            numbers[role] = last + 1 + draw.units[self._unit(role)]
+        return [Part(columns, numbers)]
 
 
 def _relabelled(column: Column, original: Column) -> Column:

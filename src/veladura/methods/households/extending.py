@@ -25,20 +25,16 @@ from veladura.methods.households.children import (
     whole_numbers,
 )
 from veladura.methods.households.drawing import Family
-from veladura.methods.households.extended import ExtendedHouseholds, predictors
+from veladura.methods.households.extended import ExtendedHouseholds
 from veladura.methods.households.fit import counted_columns, fit
 from veladura.methods.households.given import fit_given
 from veladura.methods.households.growing import fit_children, refuse_names
+from veladura.methods.households.joining import Joining, predictors, shared_by
 from veladura.methods.households.levels import find_levels
 from veladura.methods.households.members import Members, kind_in, kinds_in_order
 from veladura.methods.households.rules import MemberRules
-from veladura.methods.households.waves import (
-    Standing,
-    Waves,
-    find_waves,
-    refuse_varying,
-    released_panel,
-)
+from veladura.methods.households.standing import Standing, refuse_varying, released_panel
+from veladura.methods.households.waves import Waves, find_waves
 from veladura.methods.masks.number_codes import find_codes
 from veladura.table.codes import Codes
 from veladura.table.table import from_arrow
@@ -93,7 +89,6 @@ def fit_extension(
         present=fitting.present(seen),
         going_on=fitting.going_on(seen),
         joining=fitting.joining(seen),
-        joined_rows=fitting.joined_rows(),
         newcomers=_newcomers(recipe, table, levels, waves, context),
     )
 
@@ -177,25 +172,43 @@ class Fitting:
             "going on",
         )
 
-    def joining(self, seen: Ints) -> Family | None:
+    def joining(self, seen: Ints) -> Joining | None:
         """Return the models of people who join households; None where too few do."""
         waves = self.waves
         join = ~waves.known & waves.known_home[waves.home]
         if not self.by_household or np.unique(waves.home[join]).size < self.enough:
             return None
+        here = np.flatnonzero(join)
+        first = _first_rows(waves)[here]
+        fixed = [name for level in self.levels[:-1] for name in level.columns]
+        own = {name: waves.columns[name].take(first) for name in fixed}
+        rows = np.flatnonzero(join[waves.person])
+        given = {name: column for name, column in own.items() if name not in self.hidden}
+        return Joining(
+            self._joiners(seen, {n: own[n] for n in self.levels[-2].columns}, waves.home[here]),
+            self._rows(given, {}, rows, _places(join)[waves.person[rows]], "joined"),
+            self.levels,
+            waves.time,
+            self.hidden,
+            self.recipe.across,
+            shared_by(
+                self.levels[-2].sizes(self.levels[-3].units), self.recipe.cart().people_in_level
+            ),
+        )
+
+    def _joiners(self, seen: Ints, own: Columns, home: Ints) -> Family:
+        """Return the models of how many join a household, and of their columns."""
+        waves, people = self.waves, self.levels[-2]
         units, past = predictors(self.levels, waves.so_far(), waves.time, self.hidden)
         units[SEEN] = whole_numbers(SEEN, seen)
-        here, people = np.flatnonzero(join), self.levels[-2]
-        first = _first_rows(waves)[here]
-        own = {name: waves.columns[name].take(first) for name in people.columns}
-        home = _places(waves.known_home)[waves.home[here]]
-        there = np.flatnonzero(seen > 0)
+        there = np.flatnonzero(seen > 0)  # whose household is not seen does not join it
+        place = _places(seen > 0)[_places(waves.known_home)[home]]
         children = fit_children(
             self.recipe,
             {name: column.take(there) for name, column in units.items()},
             own,
-            _places(seen > 0)[home],
-            _positions(home),
+            place,
+            _positions(place),
             (people.kind, people.kinds),
             self.context.within("joining"),
             self.coded,
@@ -203,18 +216,6 @@ class Fitting:
             past={MEMBER: {n: c.take(there) for n, c in past[MEMBER].items()}},
         )
         return Family(children, None)
-
-    def joined_rows(self) -> Family | None:
-        """Return the models of the rows of people who join; None where nobody is drawn."""
-        waves = self.waves
-        join = ~waves.known & waves.known_home[waves.home]
-        if not self.by_household or np.unique(waves.home[join]).size < self.enough:
-            return None
-        fixed = [name for level in self.levels[:-1] for name in level.columns]
-        first = _first_rows(waves)[np.flatnonzero(join)]
-        units = {n: waves.columns[n].take(first) for n in fixed if n not in self.hidden}
-        rows = np.flatnonzero(join[waves.person])
-        return self._rows(units, {}, rows, _places(join)[waves.person[rows]], "joined")
 
     def _rows(
         self, units: Columns, past: dict[str, Columns], rows: Ints, person: Ints, label: str

@@ -42,7 +42,7 @@ def digest_until(table: Table, settings: Mapping[str, Any]) -> str:
 
 
 def other_rows(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return 1 where the rows of earlier waves are not those of a dataset of the earlier release."""
+    """Return 1 where the rows of earlier waves are not those of an earlier dataset."""
     return int(digest_until(evidence.released, settings) not in settings["rows"])
 
 

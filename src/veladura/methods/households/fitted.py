@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ def settings_of(
     # numbers that few hold are no levels where others move: the promise is about all of them
     merged = {n for n in merged if n not in moved}
     units, fixed = {}, set[str]()
-    for level, below in zip(levels, levels[1:], strict=False):
+    for level, below in pairwise(levels):
         fixed |= set(level.columns)  # constant within its units, as those of the levels above
         units[str(level.name)] = {
             "columns": [name for name in names if name in fixed],

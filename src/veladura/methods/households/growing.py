@@ -85,9 +85,7 @@ def fit_children(
     enough = min(max(cart.people_in_leaf, cart.people_in_level), number)
     most = int(np.sort(size)[::-1][enough - 1])
     sized = {SIZE: whole_numbers(SIZE, size)}
-    model = fit_given(
-        recipe, units, sized, context.within("size"), coded, past, clusters=clusters
-    )
+    model = fit_given(recipe, units, sized, context.within("size"), coded, past, clusters=clusters)
     start = np.zeros(number, dtype=np.int64)
     start[unit[position == 1]] = np.flatnonzero(position == 1)
     known = {**units, **sized}
@@ -249,8 +247,8 @@ def _varies(column: Column) -> bool:
 
 def refuse_names(names: Sequence[str]) -> None:
     """Refuse columns that have the name of a predictor made here."""
-    made = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF, EFFECT)
-    made += (*PAST, MEMBER, SO_FAR, LAST, SEEN)
+    rows = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF, EFFECT)
+    made = (*rows, *PAST, MEMBER, SO_FAR, LAST, SEEN)
     if clash := [name for name in names if name.startswith(made)]:
         msg = (
             f"columns {clash} begin with words that the method uses for earlier members."
