@@ -120,6 +120,16 @@ def test_the_new_wave_follows_the_rows_before(panel, second):
     assert found["full stays full"] > 20
 
 
+def test_all_waves_at_once_have_the_same_law(panel):
+    """Households come and go as a whole; the control puts people into others' households."""
+    new = vd.HouseholdCart(m=1).protect(vd.open(panel, ROLES), seed=4).datasets[0]
+    assert max(apart(new, panel).values()) < 4.9, apart(new, panel)
+    people = new.who.unique()
+    other = np.random.default_rng(1).permutation(new.drop_duplicates("who").home)
+    mixed = new.assign(home=new.who.map(dict(zip(people, other, strict=True))))
+    assert apart(mixed, panel)["joins"] > 10
+
+
 def test_newcomers_have_random_numbers_and_a_random_count(panel, first):
     new = extended(vd.HouseholdCart(m=2), panel, first, seed=11)
     pairs = zip(new.datasets, first.datasets, strict=True)

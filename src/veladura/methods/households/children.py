@@ -23,6 +23,7 @@ FIRST, SECOND, BEFORE = "first: ", "second: ", "row before: "
 PAST = ("first so far: ", "second so far: ", "last so far: ")
 MEMBER, SO_FAR, LAST = "first member: ", "(rows so far)", "(last wave so far)"
 SEEN = "(new waves of the household)"
+FROM, TO = "(first wave of the household)", "(last wave of the household)"
 
 Columns = Mapping[str, Column]
 

@@ -15,7 +15,7 @@ from veladura.base.expression import parse, quoted
 from veladura.errors import PlanError
 from veladura.methods.cart.fit import perhaps_codes
 from veladura.methods.cart.rules import check_rules
-from veladura.methods.households.children import SIZE, Columns, whole_numbers
+from veladura.methods.households.children import FROM, SIZE, TO, Columns, whole_numbers
 from veladura.methods.households.drawing import Family
 from veladura.methods.households.effects import ClusterEffects, fit_effects
 from veladura.methods.households.fitted import FittedHouseholds
@@ -76,6 +76,11 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     roots = _roots(recipe, {**kept, **made}, own, effects, context.within("units"), coded)
     families: list[Family] = []
     given = {**kept, **made}  # of households; the others are of the level above
+    seen, waves = waves_of_homes(levels, columns), None
+    if seen:
+        known = {name: column for name, column in own.items() if name not in recipe.keep}
+        waves = fit_given(recipe, known | given, seen, context.within("waves"), coded)
+        given |= seen
     above = [name for name in above if name not in recipe.keep]
     home = np.arange(top.units)
     for i, level in enumerate(levels[1:], start=1):
@@ -108,7 +113,25 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
         counted=counted,
         kept=kept,
         effects=effects,
+        waves=waves,
     )
+
+
+def waves_of_homes(levels: Sequence[Level], columns: Columns) -> dict[str, Column]:
+    """Return the first and the last wave of every household, where they differ between households.
+
+    Members come and go together. Drawn for the household, they predict the rows of everyone in it.
+    """
+    if len(levels) < 3 or levels[-1].kind not in levels[-1].times:  # noqa: PLR2004
+        return {}
+    time = columns[str(levels[-1].kind)]
+    home = levels[-2].parent[levels[-1].parent]
+    values = time.values[levels[-1].row].astype(np.int64)
+    ends = np.full((2, levels[0].units), np.iinfo(np.int64).max)
+    np.minimum.at(ends[0], home, values)
+    np.minimum.at(ends[1], home, -values)
+    found = {FROM: whole_numbers(FROM, ends[0]), TO: whole_numbers(TO, -ends[1])}
+    return {name: column for name, column in found.items() if np.ptp(column.values)}
 
 
 def _refuse_rows_in_rules(across: MemberRules, levels: Sequence[Level]) -> None:

@@ -42,6 +42,8 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         The columns of households that stay, as predictors.
     effects
         Those of kept clusters; None without clusters.
+    waves
+        The model of the first and last wave of a household; None where all are the same.
     """
 
     levels: Sequence[Level]
@@ -50,6 +52,7 @@ class FittedHouseholds(Fitted[HouseholdCart]):
     counted: tuple[str, ...]
     kept: Mapping[str, Column]
     effects: ClusterEffects | None
+    waves: FittedCart | None = None
 
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own.
@@ -95,6 +98,8 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         for i, root in enumerate(self.roots):
             inner = context.within("units", *([i] if len(self.roots) > 1 else []))
             drawn |= root.completed(replicate, number, drawn, inner)
+        if self.waves is not None:
+            drawn |= self.waves.completed(replicate, number, drawn, context.within("waves"))
         units: dict[str, Ints] = {}
         for i, (family, level) in enumerate(zip(self.families, self.levels, strict=False), start=1):
             inner = context.within("rows", i)

@@ -15,6 +15,7 @@ from veladura.errors import PlanError
 from veladura.methods.households.children import (
     BEFORE,
     FIRST,
+    FROM,
     LAST,
     MEMBER,
     NUMBER_OF,
@@ -24,6 +25,7 @@ from veladura.methods.households.children import (
     SEEN,
     SIZE,
     SO_FAR,
+    TO,
     Children,
     Columns,
     counts,
@@ -248,7 +250,7 @@ def _varies(column: Column) -> bool:
 def refuse_names(names: Sequence[str]) -> None:
     """Refuse columns that have the name of a predictor made here."""
     rows = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF, EFFECT)
-    made = (*rows, *PAST, MEMBER, SO_FAR, LAST, SEEN)
+    made = (*rows, *PAST, MEMBER, SO_FAR, LAST, SEEN, FROM, TO)
     if clash := [name for name in names if name.startswith(made)]:
         msg = (
             f"columns {clash} begin with words that the method uses for earlier members."
