@@ -11,17 +11,16 @@ from veladura.base.context import Charges, Context, Progress, silent, thread_cou
 from veladura.base.limits import Limit
 from veladura.base.memory import refuse_beyond
 from veladura.base.streams import Streams
+from veladura.core.earlier import Earlier, refuse_extension
 from veladura.core.gates import HOLES
 from veladura.core.making import released
 from veladura.core.promise import Check, Promise
 from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased, Rule
-from veladura.errors import PlanError
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Ints
     from veladura.base.expression import Expression
-    from veladura.core.earlier import Earlier
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -279,12 +278,7 @@ class Recipe(ABC):
 
     def extended(self, table: Table, earlier: Earlier, context: Context) -> Fitted[Any]:  # noqa: ARG002
         """Return the method fitted to go on with an earlier release; for those that ``extends``."""
-        msg = (
-            f"the method {self.method!r} cannot extend an earlier release: only artificial people"
-            " have rows of a new wave to add.\n\nHint: a panel of people or households is extended"
-            " by the method 'households', alone in its plan."
-        )
-        raise PlanError(msg)
+        refuse_extension(self.method)
 
     @classmethod
     @abstractmethod

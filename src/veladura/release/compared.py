@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from veladura.errors import VeladuraError
@@ -14,7 +15,6 @@ from veladura.release.folder import SUMS, file_hash, listed_files, read_hashes
 from veladura.release.line import Line
 from veladura.release.package import load
 from veladura.table.files.digest import content_digest
-from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -36,7 +36,7 @@ def extension_lines(release: Release, folder: Path, *, large: bool = False) -> l
         same = whole and file_hash(folder / SUMS) == about.get("release")
         earlier = load(folder, large=large)
         found = [_added(*pair, about) for pair in _pairs(release, earlier)]
-    except (VeladuraError, OSError, LookupError, ValueError, TypeError) as error:
+    except (VeladuraError, OSError, LookupError, ValueError, TypeError, pa.ArrowException) as error:
         return [Line(SAME, "broken", f"it cannot be read or compared ({type(error).__name__})")]
     kept = len(release.tables) == len(earlier.tables) and all(rows for rows, _ in found)
     later = all(rest for _, rest in found)
@@ -60,16 +60,14 @@ def _added(new: Table, old: Table, about: Mapping[str, Any]) -> tuple[bool, bool
     time = about["columns"][0]
     last = pc.max(old.arrow.column(time))
     late = pc.greater(new.arrow.column(time), last)
-    before = new.arrow.filter(pc.invert(late))
-    held = _digest(before, new) == _digest(old.arrow, old)
-    homes = [name for name in new.names if new.schema[name].role in UNITS]
-    pairs = [
-        np.unique(np.column_stack([t.arrow.column(n).to_numpy() for n in homes]), axis=0)
+    held = _digest(new.arrow.filter(pc.invert(late)), new) == _digest(old.arrow, old)
+    units = [name for name in (new.schema.person, new.schema.household) if name is not None]
+    members, before = (
+        np.unique(np.column_stack([t.arrow.column(n).to_numpy() for n in units]), axis=0)
         for t in (new, old)
-    ]
-    person = next(i for i, n in enumerate(homes) if new.schema[n].role == "person")
-    known = pairs[0][np.isin(pairs[0][:, person], pairs[1][:, person])]
-    return held, np.array_equal(known, pairs[1])
+    )  # a person and the household, if there are any
+    known = members[np.isin(members[:, 0], before[:, 0])]
+    return held, np.array_equal(known, before)
 
 
 def _digest(rows: Any, table: Table) -> str | None:

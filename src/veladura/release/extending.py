@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Progress, silent
-from veladura.core.earlier import Earlier
+from veladura.core.earlier import Earlier, refuse_extension
 from veladura.core.making import released
 from veladura.core.recipe import context_of
 from veladura.errors import PlanError
@@ -89,7 +89,7 @@ def fit_extension(recipe: Recipe, table: Any, earlier: Path, context: Context) -
 def read_earlier(recipe: Recipe, table: Table, folder: Path) -> Earlier:
     """Return an earlier release as a method needs it; refuse one that cannot be extended."""
     if not recipe.extends:
-        recipe.extended(table, Earlier("", (), {}), None)  # type: ignore[arg-type]  # says why
+        refuse_extension(recipe.method)
     refuse_broken(folder, "Nothing was drawn.")
     release = load(folder, lazy=False)
     _refuse_other_steps(recipe, release)
