@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.generators.panels import ROLES, household_panel
+from tests.table.test_linked import chain, people_and_visits
 
 import veladura as vd
 from veladura.base.context import silent
@@ -168,6 +169,17 @@ def test_people_without_households_from_one_wave_to_three(panel):
     assert np.abs(lags[0] - lags[1]).max() < 4.9 * np.sqrt(2 / (0.75 * seen[0][2020].count()))
 
 
+def test_two_of_five_waves_at_once():
+    """Few are drawn again, all of them late: nobody's earlier row is among them."""
+    frame, recipe = household_panel(300, 5), vd.HouseholdCart(m=1)
+    one = recipe.protect(vd.open(until(frame, 2022), ROLES), seed=1)
+    new = extended(recipe, frame, one).datasets[0]
+    assert same_rows(until(new, 2022), one.datasets[0])
+    assert not new.duplicated(KEY).any()
+    seen = [d.groupby("year").who.nunique() for d in (frame, new)]
+    assert np.all(np.abs(seen[0] - seen[1]) < 4.9 * np.sqrt(8 * seen[0]))  # in households of four
+
+
 def test_an_extended_release_is_extended_again(panel):
     recipe = vd.HouseholdCart(m=1)
     one = recipe.protect(vd.open(until(panel, 2020), ROLES), seed=1)
@@ -258,3 +270,12 @@ def test_events_at_any_time_are_refused():
     one = recipe.protect(vd.open(frame[frame.day < 500], roles), seed=1)
     with pytest.raises(PlanError, match="too many 'day' to be waves"):
         extended(recipe, frame, one, roles=roles)
+
+
+def test_linked_tables_are_refused():
+    recipe, table = vd.HouseholdCart(m=1), vd.open_linked(*chain(*people_and_visits(200)))
+    one = recipe.protect(table, seed=1)
+    before = Earlier("digest", tuple(d.table for d in one.tables), one.steps[0].settings)
+    context = context_of(1, 1, silent, None, unsafe_repeatable=False)
+    with pytest.raises(PlanError, match="linked tables cannot be extended"):
+        recipe.extended(recipe.prepared(table), before, context)

@@ -144,6 +144,10 @@ class Children:
         known = dict(given) | {POSITION: whole_numbers(POSITION, position)}
         for prefix, columns in zip((FIRST, SECOND, BEFORE), earlier, strict=True):
             known |= renamed(columns, prefix)
+        none = np.full(position.size, -1)  # of units none of whose earlier rows is drawn
+        for name in model.reads:
+            if name not in known and name.startswith((FIRST, SECOND, BEFORE)):
+                known[name] = taken(model.codes[name], none)
         known = {name: known[name] for name in model.codes if name in known}
         drawn = model.completed(
             replicate, position.size, known, context.within("body", group), chunk
