@@ -45,7 +45,7 @@ def error(releases: list[pd.DataFrame], truth: pd.DataFrame) -> float:
 
 
 def test_two_releases_do_not_average_out(panel, first):
-    """Anew, the second release takes a tenth off the error; extended, it takes nothing off (.332)."""
+    """Anew, the second release takes a tenth off the error; extended, it takes nothing off."""
     recipe, truth = vd.HouseholdCart(m=1), np.log(wide(until(panel, 2021), "pay").dropna())
     once = error(first.datasets, truth)
     more = extended(recipe, panel, first).datasets
