@@ -34,6 +34,7 @@ _EXPORTS = {
     "combine": ("veladura.inference.combined", "combine"),
     "compare_orders": ("veladura.methods.critical.orders", "compare_orders"),
     "compare": ("veladura.comparison.making", "compare"),
+    "extend": ("veladura.release.extending", "extend"),
     "generalisation_of": ("veladura.methods.kanonymity.relation", "generalisation_of"),
     "errors": ("veladura.errors", None),
     "inference": ("veladura.inference", None),

@@ -54,6 +54,7 @@ from veladura.methods.private.noisy import NoisyCounts as NoisyCounts
 from veladura.methods.private.regression import PrivateRegression as PrivateRegression
 from veladura.methods.private.summary import PrivateSummary as PrivateSummary
 from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
+from veladura.release.extending import extend as extend
 from veladura.release.package import load as load
 from veladura.release.reassess import assess as assess
 from veladura.release.reassess import with_source as with_source
@@ -114,6 +115,7 @@ __all__ = [
     "compare",
     "compare_orders",
     "errors",
+    "extend",
     "generalisation_of",
     "inference",
     "link",

@@ -98,3 +98,33 @@ def test_the_survey_goes_through_the_commands(tmp_path, veladura):
     own = np.average(people["income"], weights=people["weight"])
     mean = shown.loc["mean of income"]
     assert abs(mean["estimate"] - own) < 4 * mean["error"]
+
+
+@pytest.mark.slow
+def test_the_third_wave_extends_the_first_two(tmp_path, veladura, monkeypatch):
+    """By the commands: a drafted plan of two waves, the same plan with three, both verified."""
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
+    assert veladura("example", "--households", "400", cwd=tmp_path).returncode == 0
+    panel = pd.read_csv(tmp_path / "survey/panel.csv")
+    panel[panel["year"] < 2025].to_csv(tmp_path / "two.csv", index=False)
+    panel.to_csv(tmp_path / "three.csv", index=False)
+    assert veladura("init", "two.csv", "--method", "households", cwd=tmp_path).returncode == 0
+    plan = tmp_path / "plan.toml"
+    text = plan.read_text(encoding="utf-8").replace("m = 5", "m = 2")
+    assert 'kind = "integer"' in text.partition("[columns.year]")[2].partition("[columns")[0]
+    series = '[custodian]\nseries = "survey"\nconsistent = true'
+    plan.write_text(text.replace("[custodian]", series), encoding="utf-8")
+    assert veladura("confirm", "plan.toml", "--accept-all", cwd=tmp_path).returncode == 0
+    for name in ("two", "three"):
+        done = veladura("run", "plan.toml", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert ("this release extends the one in" in done.stderr) == (name == "three")
+        text = plan.read_text(encoding="utf-8")  # next year: the same plan, the longer file
+        plan.write_text(text.replace("two", "three"), encoding="utf-8")
+    folders = ["release/two", "release/three"]
+    assert veladura("verify", folders[0], cwd=tmp_path).returncode == 0
+    done = veladura("verify", folders[1], "--earlier", folders[0], cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "holds The earlier release is the one that this release" in " ".join(done.stdout.split())
+    mixed = veladura("verify", folders[0], "--earlier", folders[1], cwd=tmp_path)
+    assert mixed.returncode == 4

@@ -88,7 +88,7 @@ def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
     if not draw.linked:
         drawn = fresh(table, draw.columns)
         units = with_numbers(drawn, table, draw.units) if draw.units else None
-        return Dataset(drawn if units is None else drawn.beside(units))
+        return Dataset(drawn if units is None else drawn.beside(units), known=draw.known)
     rows = codes.rows if draw.rows is None else draw.rows
     rows = rows if draw.kept is None else rows[draw.kept]
     order = np.argsort(rows, kind="stable")

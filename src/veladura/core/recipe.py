@@ -11,6 +11,7 @@ from veladura.base.context import Charges, Context, Progress, silent, thread_cou
 from veladura.base.limits import Limit
 from veladura.base.memory import refuse_beyond
 from veladura.base.streams import Streams
+from veladura.core.earlier import Earlier, refuse_extension
 from veladura.core.gates import HOLES
 from veladura.core.making import released
 from veladura.core.promise import Check, Promise
@@ -51,6 +52,9 @@ class Draw:
     units
         Of new rows, which person and household each belongs to, by the column's name; they get new
         numbers, drawn at random.
+    known
+        By such a column, the largest number that an earlier release gave out: numbers up to it
+        stay, larger ones are drawn.
     """
 
     columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
@@ -60,6 +64,7 @@ class Draw:
     table: Table | None = field(default=None, repr=False)
     before: Table | None = field(default=None, repr=False)
     units: Mapping[str, Ints] = field(default_factory=dict, repr=False)
+    known: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
 def no_pictures(release: Release) -> Mapping[str, bytes | str]:  # noqa: ARG001
@@ -129,6 +134,7 @@ class Recipe(ABC):
     keeps_most: ClassVar[bool] = False  # most values of a changed column stay as they are
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger
+    extends: ClassVar[bool] = False  # a new release may go on with the rows of an earlier one
     inside: ClassVar[bool] = False  # works where the data lives: rows are never fetched
     chunked: ClassVar[bool] = False  # rows of a table that is not held may come in chunks
     seedable: ClassVar[bool] = True  # False where the noise comes from a library without seeds
@@ -269,6 +275,10 @@ class Recipe(ABC):
     @abstractmethod
     def apply(self, table: Table, context: Context) -> Fitted[Any]:
         """Return the fitted method for a prepared table."""
+
+    def extended(self, table: Table, earlier: Earlier, context: Context) -> Fitted[Any]:  # noqa: ARG002
+        """Return the method fitted to go on with an earlier release; for those that ``extends``."""
+        refuse_extension(self.method)
 
     @classmethod
     @abstractmethod

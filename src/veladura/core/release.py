@@ -64,6 +64,8 @@ class Dataset:
     order: Ints | None = field(default=None, repr=False)  # released rows in canonical order
     # the released rows, and the original columns beside them, in an order of their own: for proofs
     pair: tuple[Table, Table] | None = field(default=None, repr=False)
+    # the largest number of a unit, by its column, that an earlier release gave out
+    known: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def fetched(self) -> Any:
         """Return the rows, numbers of units included; those of a lazy table are not kept."""

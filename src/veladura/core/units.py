@@ -48,6 +48,12 @@ def with_new_numbers(release: Release, streams: Streams) -> Release:
     said = {
         name: _said(name, roles[name], classes, kept=name in kept, linked=linked) for name in names
     }
+    said |= {
+        name: f"{name} keeps the numbers of the earlier release that this one extends; every new"
+        f" {roles[name]} has a new number, drawn at random."
+        for name in kept
+        if any(dataset.known for dataset in release.tables)
+    }
     return replace(release, tables=tables, units=said)
 
 
@@ -81,7 +87,7 @@ def _renumbered(
     if whole is None:
         return dataset
     for name in names:
-        whole = rekeyed(whole, name, streams(name), classes)
+        whole = rekeyed(whole, name, streams(name), classes, dataset.known.get(name, 0))
     order = [name for name in whole.names if name in names or name in view.names]
     return replace(dataset, table=_beside(view, whole.select(order)) if names else _alone(view))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veladura.base.context import Charges, Progress, silent
+from veladura.core.recipe import context_of
 from veladura.errors import GateError, PlanError, VeladuraWarning
 from veladura.measures.assessment import assess
 from veladura.measures.knowledge import (
@@ -22,7 +23,7 @@ from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.plan.what_if import refuse_hopeless
 from veladura.release import custodian as keeper
-from veladura.release.folder import check_folder, clear_unfinished
+from veladura.release.folder import SUMS, check_folder, clear_unfinished, file_hash
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require, with_defaults
 from veladura.release.package import leave_report, save
 from veladura.release.series import Entry, Series, Together, refuse_broken
@@ -117,6 +118,14 @@ def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False
     _check_knowledge(plan, table)
     refuse_hopeless(plan, table)
     account(plan, table)
+    if (folder := _extended_folder(plan)) is not None:
+        from veladura.release.extending import fit_extension
+
+        context = context_of(
+            plan.run.seed, plan.run.threads, silent, None, unsafe_repeatable=unsafe_repeatable
+        )
+        fit_extension(plan.recipe, table, folder, context)
+        return
     plan.recipe.fit(
         table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
     )
@@ -193,8 +202,9 @@ def write(
         advance()
     if tried.entry is not None and plan.custodian.series:
         series = Series(plan.custodian.series)
-        series.write(tried.entry)
-        if plan.custodian.consistent:
+        where = str(plan.folder.resolve())
+        series.write(replace(tried.entry, folder=where, digest=file_hash(plan.folder / SUMS)))
+        if plan.custodian.consistent and not plan.recipe.extends:
             from veladura.release.consistent import remember
 
             remember(release, tried.table, series, tried.entry)
@@ -234,15 +244,17 @@ def tried(
     _check_knowledge(plan, table)
     refuse_hopeless(plan, table)
     facts = account(plan, table)
-    release = plan.recipe.protect(
-        table,
-        seed=plan.run.seed,
-        threads=plan.run.threads,
-        progress=progress,
-        ledger=ledger or ledger_of(plan, table),
-        unsafe_repeatable=unsafe_repeatable,
-    )
-    release = _consistent(plan, release, table)
+    release = _extension(plan, table, progress)
+    if release is None:
+        release = plan.recipe.protect(
+            table,
+            seed=plan.run.seed,
+            threads=plan.run.threads,
+            progress=progress,
+            ledger=ledger or ledger_of(plan, table),
+            unsafe_repeatable=unsafe_repeatable,
+        )
+        release = _consistent(plan, release, table)
     standing = standing_of(plan, table, release, facts)
     entry = _held_against_past(plan, release, table)
     assessment = assess(
@@ -258,9 +270,42 @@ def tried(
     return Trial(release, assessment, tuple(gate(assessment, limits)), standing, table, entry)
 
 
+def _extension(plan: Plan, table: Table, progress: Progress = silent) -> Release | None:
+    """Return a release that extends the last one of the series, where a plan asks for it."""
+    folder = _extended_folder(plan)
+    if folder is None:
+        return None
+    from veladura.release.extending import extend
+
+    release = extend(
+        plan.recipe,
+        table,
+        folder,
+        plan.run.seed,
+        threads=plan.run.threads,
+        progress=progress,
+    )
+    warnings.warn(
+        f"series {plan.custodian.series!r}: this release extends the one in {folder}: its people"
+        " keep their numbers and their rows, and rows of new waves are added.",
+        SeriesWarning,
+        stacklevel=2,
+    )
+    return release
+
+
+def _extended_folder(plan: Plan) -> Path | None:
+    """Return the folder of the release that this one extends, if it is to extend any."""
+    if not (plan.custodian.consistent and plan.recipe.extends):
+        return None
+    from veladura.release.extending import last_release
+
+    return last_release(Series(str(plan.custodian.series)), plan.folder)
+
+
 def _consistent(plan: Plan, release: Release, table: Table) -> Release:
     """Return the release with the values of the last one where a plan asks for it."""
-    if not plan.custodian.consistent:
+    if not plan.custodian.consistent or plan.recipe.extends:
         return release
     from veladura.release.consistent import consistent
 
@@ -302,7 +347,9 @@ def past(plan: Plan, series: str | None = None) -> list[Together]:
         )
         raise PlanError(msg)
     table = plan.open()
-    release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads)
-    release = _consistent(plan, release, table)
+    release = _extension(plan, table)
+    if release is None:
+        release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads)
+        release = _consistent(plan, release, table)
     held = Series(name)
     return held.against(held.entry(release, table, plan.folder.name))

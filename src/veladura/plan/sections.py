@@ -80,7 +80,8 @@ class ReleasePlan:
 class CustodianPlan:
     """Where the private record is kept, and the series of releases that this one continues.
 
-    ``consistent``: whoever has not changed since the last release keeps the released values.
+    ``consistent``: whoever has not changed since the last release keeps the released values; a
+    synthetic panel keeps the rows released then, and adds those of new waves.
     """
 
     folder: str | None = None

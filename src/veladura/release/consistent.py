@@ -99,7 +99,10 @@ def _refuse(release: Release) -> None:
     elif has_classes(release):
         why = "k-anonymous releases are consistent by the same generalisation: give the levels"
     elif release.rows is None:
-        why = "every row is a new one, and none is anybody's: replace some columns only"
+        why = (
+            "every row is a new one, and none is anybody's: replace some columns only, or release a"
+            " panel by the method 'households' alone"
+        )
     if why is not None:
         msg = f"this release cannot be consistent with an earlier one; {why}.\n\nHint: leave out"
         raise PlanError(f"{msg} consistent in [custodian], or change the method.")

@@ -61,6 +61,8 @@ class Entry:
         Of released rows: hashes of what a single row of a dataset holds in the columns.
     epsilon
         Of a private release.
+    folder, digest
+        Where it was written, and the digest of its checksums: what the next one may extend.
     """
 
     name: str
@@ -73,6 +75,8 @@ class Entry:
     kind: str = "classes"
     alone: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     epsilon: float = 0.0
+    folder: str = ""
+    digest: str = ""
 
 
 class Together(Protocol):
@@ -236,6 +240,8 @@ class Series:
             "levels": entry.levels,
             "kind": entry.kind,
             "epsilon": entry.epsilon,
+            "folder": entry.folder,
+            "digest": entry.digest,
         }
         write_private(path, json.dumps(about, indent=2) + "\n")
         return path

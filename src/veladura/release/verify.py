@@ -19,6 +19,7 @@ from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, pro
 from veladura.core.release import Release
 from veladura.errors import PlanError, PromiseError, VeladuraError
 from veladura.release import custodian as keeper
+from veladura.release.compared import extension_lines
 from veladura.release.contents import active_content, beside_rows
 from veladura.release.data import rows_in
 from veladura.release.door import foreign_entries, read_codebook, read_manifest
@@ -64,6 +65,7 @@ def verify(
     *,
     key: str | Path | None = None,
     digest: str | None = None,
+    earlier: str | Path | None = None,
     large: bool = False,
 ) -> list[Line]:
     """Return every claim of a release folder with the result of its check.
@@ -81,6 +83,8 @@ def verify(
         The file of the holder's public key: the folder must be signed with it.
     digest
         The digest of the release, as its holder told it: that of ``SHA256SUMS``.
+    earlier
+        The folder of the release that this one says it extends: rows are compared.
     large
         Read data that unfold to much more than their files.
 
@@ -116,6 +120,7 @@ def verify(
         promises = _with_private(promises, Path(record))
         lines += own_lines
     lines += [*risk_lines(beside), *_steps(release)]
+    lines += [] if earlier is None else extension_lines(release, Path(earlier), large=large)
     return [*lines, *_promises(release, promises, beside.evidence())]
 
 

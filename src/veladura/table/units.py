@@ -249,7 +249,9 @@ def _inserted(
     return replace(released, schema=schema, data=arrow, whole=None, stored=None)
 
 
-def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()) -> Table:
+def rekeyed(
+    table: Table, name: str, rng: Generator, classes: Sequence[str] = (), known: int = 0
+) -> Table:
     """Return a table in memory with new numbers for its units, drawn at random.
 
     A uniform random permutation: a number says nothing but which rows belong together. Units are
@@ -261,6 +263,8 @@ def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()
     classes
         Numbers hold within a combination of these columns only: the rows that a unit has in two
         combinations get two numbers, and cannot be linked.
+    known
+        The largest number that an earlier release gave out: smaller ones stay as they are.
     """
     column = table.column(name)
     _, unit = np.unique(column.values, return_inverse=True)
@@ -273,7 +277,11 @@ def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()
         )
     numbers, unit = np.unique(unit, return_inverse=True)
     drawn = np.empty(numbers.size, dtype=np.int64)
-    drawn[np.argsort(unit_hashes(_contents(table), unit))] = rng.permutation(numbers.size) + 1
+    order = np.argsort(unit_hashes(_contents(table), unit))
+    if known:
+        drawn[unit] = column.values
+        order = order[drawn[order] > known]
+    drawn[order] = rng.permutation(order.size) + 1 + known
     values = pa.array(drawn[unit].astype(np.int64), mask=column.missing)
     field = Field(name, "integer", pa.int64(), table.schema[name].role)
     return _inserted(table, table.schema, {name: values}, {name: field})

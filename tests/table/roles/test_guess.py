@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from tests.generators.panels import household_panel
 from tests.generators.tables import generate
 
 import veladura as vd
@@ -115,6 +116,17 @@ def test_people_are_counted_once_whatever_their_rows():
     assert unique_people(town, who) == 2  # 1 by a, 2 by b; c is shared by 2 and 3
     assert unique_people(town, None) == 1
     assert unique_people(who, who) == 3
+
+
+@pytest.mark.parametrize("waves", [(2023, 2024), (1, 2, 3)])
+def test_waves_are_numbers_and_codes_are_not(waves):
+    """A number that never repeats within a person has an order; answers on a scale are codes."""
+    frame = household_panel(150, len(waves), 2)
+    frame["wave"] = np.array(waves)[frame.year - 2020]
+    frame["answer"] = np.random.default_rng(1).integers(1, len(waves) + 1, len(frame))
+    guesses = guess_roles(vd.open(frame.drop(columns="year")))
+    assert guesses["wave"].kind == "integer"
+    assert guesses["answer"].kind in ("category", "ordered")
 
 
 def test_codes_repeat_exactly_amounts_because_they_are_round():

@@ -27,6 +27,10 @@ def verify(
         str | None,
         typer.Option(help="The digest of the release, as its holder told it by another way."),
     ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(help="The release that this one says it extends: rows are compared."),
+    ] = None,
     large: Large = False,
     quiet: Quiet = False,
 ) -> None:
@@ -39,7 +43,9 @@ def verify(
     from veladura.release.verify import verify as prove_again
 
     results = {
-        path: prove_again(path, source, record, key=key, digest=digest, large=large)
+        path: prove_again(
+            path, source, record, key=key, digest=digest, earlier=earlier, large=large
+        )
         for path in release_folders(folder)
     }
     show_verified(results, authentic=key is not None or digest is not None, quiet=quiet)

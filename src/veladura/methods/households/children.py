@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 SIZE, POSITION, NUMBER_OF = "(number of rows)", "(place of the row)", "(number of kind "
 FIRST, SECOND, BEFORE = "first: ", "second: ", "row before: "
+# of people who were released before: their rows so far, and the first member of their household
+PAST = ("first so far: ", "second so far: ", "last so far: ")
+MEMBER, SO_FAR, LAST = "first member: ", "(rows so far)", "(last wave so far)"
+SEEN = "(new waves of the household)"
+FROM, TO = "(first wave of the household)", "(last wave of the household)"
 
 Columns = Mapping[str, Column]
 
@@ -139,6 +144,10 @@ class Children:
         known = dict(given) | {POSITION: whole_numbers(POSITION, position)}
         for prefix, columns in zip((FIRST, SECOND, BEFORE), earlier, strict=True):
             known |= renamed(columns, prefix)
+        none = np.full(position.size, -1)  # of units none of whose earlier rows is drawn
+        for name in model.reads:
+            if name not in known and name.startswith((FIRST, SECOND, BEFORE)):
+                known[name] = taken(model.codes[name], none)
         known = {name: known[name] for name in model.codes if name in known}
         drawn = model.completed(
             replicate, position.size, known, context.within("body", group), chunk

@@ -40,14 +40,25 @@ class Family:
     rules: MemberRules | None
 
     def drawn(
-        self, replicate: int, units: Columns, number: int, context: Context
+        self,
+        replicate: int,
+        units: Columns,
+        number: int,
+        context: Context,
+        room: Ints | None = None,
     ) -> tuple[Ints, dict[str, Column]]:
         """Return the rows of some units: for each its unit, in order, and its columns.
 
         Members that break a rule are drawn again, given those before them; then all members of
         the unit; at last its size too. The law is that of the model, given that the rules hold.
+
+        Parameters
+        ----------
+        room
+            Most rows of each unit, where some have fewer places than others.
         """
         size = self.children.sizes(replicate, units, number, context, None)
+        size = size if room is None else np.minimum(size, room)
         unit, columns, wrong = self._members(replicate, units, size, context, None)
         for attempt in range(UNIT_TRIES):
             if not wrong.size:
@@ -57,6 +68,7 @@ class Family:
             again = size[wrong]
             if attempt >= UNIT_TRIES // 2:
                 again = self.children.sizes(replicate, some, wrong.size, context, label)
+                again = again if room is None else np.minimum(again, room[wrong])
             inner, redrawn, still = self._members(replicate, some, again, context, label)
             size[wrong] = again
             unit, columns = _exchanged(unit, columns, wrong, wrong[inner], redrawn)

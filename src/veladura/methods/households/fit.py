@@ -11,22 +11,25 @@ import pyarrow as pa
 
 from veladura.base.arrays import Ints
 from veladura.base.context import Context
-from veladura.base.expression import parse, quoted
-from veladura.errors import PlanError
+from veladura.base.expression import quoted
 from veladura.methods.cart.fit import perhaps_codes
-from veladura.methods.cart.rules import check_rules
-from veladura.methods.households.children import SIZE, Columns, whole_numbers
+from veladura.methods.households.checks import (
+    check_across,
+    check_settings,
+    refuse_varying_kept,
+)
+from veladura.methods.households.children import FROM, SIZE, TO, Columns, whole_numbers
 from veladura.methods.households.drawing import Family
 from veladura.methods.households.effects import ClusterEffects, fit_effects
 from veladura.methods.households.fitted import FittedHouseholds
 from veladura.methods.households.given import fit_columns, fit_given
-from veladura.methods.households.growing import fit_children, refuse_names
+from veladura.methods.households.growing import fit_children
 from veladura.methods.households.levels import Level, find_levels, is_constant
 from veladura.methods.households.members import Members, find_order
 from veladura.methods.households.promises import sizes_in
 from veladura.methods.households.rules import MemberRules
 from veladura.methods.masks.number_codes import find_codes
-from veladura.numeric.trees.variable import check_levels, check_rows
+from veladura.numeric.trees.variable import check_rows
 from veladura.table.codes import Codes, Column, label_texts
 from veladura.table.units import person_numbers
 
@@ -43,27 +46,15 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     recipe = _with_links(recipe, table)
     columns = {name: table.column(name) for name in table.names}
     codes = Codes(columns, np.arange(table.rows))
-    refuse_names(table.names)
-    for column in columns.values():
-        check_levels(column)
-    for setting in ("keep", "members", "limits", "transform"):
-        table.schema.check(setting, getattr(recipe, setting))
-    row_rules = [parse(rule) for rule in recipe.row_rules]
-    table.schema.check("rules", sorted({name for rule in row_rules for name in rule.columns}))
-    if row_rules:
-        check_rules(row_rules, codes)
+    check_settings(recipe, table, codes)
     coded = find_codes(table, codes, perhaps_codes(codes, table.names))
     levels = find_levels(table, columns, recipe.members)
     check_rows(levels[0].units, recipe.cart().people_in_leaf)
     across = recipe.across
-    if across and len(levels) > 1:
-        table.schema.check("relatives", across.columns)
-        members = levels[1]
-        known = {name: columns[name].take(members.row) for name in table.names}
-        across.check(known, members.parent, levels[0].units)
+    check_across(across, table, columns, levels)
     top = levels[0]
     counted = counted_columns(columns, levels)
-    _refuse_varying(recipe, top, counted)
+    refuse_varying_kept(recipe, top, counted)
     above = [name for name in top.columns if name not in counted]
     own = {name: columns[name].take(top.row) for name in above}
     kept = kept_design(recipe.keep, table, own)
@@ -75,6 +66,11 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     roots = _roots(recipe, {**kept, **made}, own, effects, context.within("units"), coded)
     families: list[Family] = []
     given = {**kept, **made}  # of households; the others are of the level above
+    seen, waves = waves_of_homes(levels, columns), None
+    if seen:
+        known = {name: column for name, column in own.items() if name not in recipe.keep}
+        waves = fit_given(recipe, known | given, seen, context.within("waves"), coded)
+        given |= seen
     above = [name for name in above if name not in recipe.keep]
     home = np.arange(top.units)
     for i, level in enumerate(levels[1:], start=1):
@@ -107,7 +103,25 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
         counted=counted,
         kept=kept,
         effects=effects,
+        waves=waves,
     )
+
+
+def waves_of_homes(levels: Sequence[Level], columns: Columns) -> dict[str, Column]:
+    """Return the first and the last wave of every household, where they differ between households.
+
+    Members come and go together. Drawn for the household, they predict the rows of everyone in it.
+    """
+    if len(levels) < 3 or levels[-1].kind not in levels[-1].times:  # noqa: PLR2004
+        return {}
+    time = columns[str(levels[-1].kind)]
+    home = levels[-2].parent[levels[-1].parent]
+    values = time.values[levels[-1].row].astype(np.int64)
+    ends = np.full((2, levels[0].units), np.iinfo(np.int64).max)
+    np.minimum.at(ends[0], home, values)
+    np.minimum.at(ends[1], home, -values)
+    found = {FROM: whole_numbers(FROM, ends[0]), TO: whole_numbers(TO, -ends[1])}
+    return {name: column for name, column in found.items() if np.ptp(column.values)}
 
 
 def _roots(
@@ -182,17 +196,6 @@ def _effects(
             size = levels[1].sizes(top.units)
             drawn[SIZE] = (whole_numbers(SIZE, size), home)
     return fit_effects(numbered["cluster"], stratum, drawn)
-
-
-def _refuse_varying(recipe: HouseholdCart, top: Level, counted: Sequence[str]) -> None:
-    """Refuse to keep what is no column of households, and to keep all of them."""
-    if varying := [name for name in recipe.keep if name not in top.columns or name in counted]:
-        msg = (
-            f"keep: {varying} are no columns of households: they differ between the members of one,"
-            " or count them.\n\nHint: keep columns that all members share, such as strata and"
-            " clusters; weights of people are drawn."
-        )
-        raise PlanError(msg)
 
 
 def _with_links(recipe: HouseholdCart, table: Table) -> HouseholdCart:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         The columns of households that stay, as predictors.
     effects
         Those of kept clusters; None without clusters.
+    waves
+        The model of the first and last wave of a household; None where all are the same.
     """
 
     levels: Sequence[Level]
@@ -49,6 +52,7 @@ class FittedHouseholds(Fitted[HouseholdCart]):
     counted: tuple[str, ...]
     kept: Mapping[str, Column]
     effects: ClusterEffects | None
+    waves: FittedCart | None = None
 
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own.
@@ -62,9 +66,11 @@ class FittedHouseholds(Fitted[HouseholdCart]):
 
         with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
             datasets = context.map(
-                "drawing households", lambda r: self._dataset(r, context), range(self.recipe.m)
+                "drawing households", lambda r: self.dataset(r, context), range(self.recipe.m)
             )
-        settings = self._settings()
+        settings = settings_of(
+            self.recipe, self.table.names, self.levels, self.counted, self.stages()
+        )
         proper = self.recipe.cart().kind_of_draws == "bayesian"
         return Drawn(
             datasets=datasets,
@@ -75,44 +81,16 @@ class FittedHouseholds(Fitted[HouseholdCart]):
             public_pictures=compared,
         )
 
-    def _stages(self) -> list[FittedCart]:
+    def stages(self) -> list[FittedCart]:
+        """Return the models of all columns."""
         return [*self.roots, *(s for family in self.families for s in family.children.models)]
 
-    def _settings(self) -> dict[str, Any]:
-        """Return what the manifest says of the method."""
-        names, stages = self.table.names, self._stages()
-        moved = {n for stage in stages for n, v in stage.variables.items() if v.moves}
-        merged = {name for stage in stages for name in stage.merged}
-        # numbers that few hold are no levels where others move: the promise is about all of them
-        merged = {n for n in merged if n not in moved}
-        units = {}
-        for level, below in zip(self.levels, self.levels[1:], strict=False):
-            members = [name for name in names if name in below.columns]
-            units[str(level.name)] = {
-                "columns": [name for name in names if name in self._fixed(level)],
-                "counted": list(self.counted) if level is self.levels[0] else [],
-                "members": members,
-                "of": below.name,
-                "distinct": list(below.times),
-            }
-        given = {k: v for k, v in self.recipe.settings().items() if v not in (None, {}, [])}
-        return {
-            **given,
-            "columns": list(self.recipe.changes(names)),
-            **({"row_rules": list(self.recipe.row_rules)} if self.recipe.row_rules else {}),
-            **({"units": units} if units else {}),
-            **({"moved_numbers_in": [n for n in names if n in moved]} if moved else {}),
-            **({"rare_levels_merged_in": [n for n in names if n in merged]} if merged else {}),
-        }
+    def dataset(self, replicate: int, context: Context, number: int | None = None) -> Draw:
+        """Draw one dataset, level by level; of as many households as the original has by default.
 
-    def _fixed(self, level: Level) -> set[str]:
-        """Return the columns that are constant within the units of a level: those above too."""
-        place = list(self.levels).index(level)
-        return {name for one in self.levels[: place + 1] for name in one.columns}
-
-    def _dataset(self, replicate: int, context: Context) -> Draw:
-        """Draw one dataset, level by level."""
-        number = self.levels[0].units
+        Where the design is kept there are always as many.
+        """
+        number = self.levels[0].units if number is None else number
         drawn = dict(self.kept)
         if self.effects is not None:
             drawn |= self.effects.drawn(context.streams("cluster effects", replicate))
@@ -120,6 +98,8 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         for i, root in enumerate(self.roots):
             inner = context.within("units", *([i] if len(self.roots) > 1 else []))
             drawn |= root.completed(replicate, number, drawn, inner)
+        if self.waves is not None:
+            drawn |= self.waves.completed(replicate, number, drawn, context.within("waves"))
         units: dict[str, Ints] = {}
         for i, (family, level) in enumerate(zip(self.families, self.levels, strict=False), start=1):
             inner = context.within("rows", i)
@@ -136,8 +116,9 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         schema = self.table.units.schema
         for unit_name in schema.of_role(*UNITS):  # units of one row each
             units.setdefault(unit_name, np.arange(number))
-        row = self.levels[0].row[home]
-        drawn |= {name: self.codes[name].take(row) for name in self.recipe.keep}
+        if self.recipe.keep:
+            row = self.levels[0].row[home]
+            drawn |= {name: self.codes[name].take(row) for name in self.recipe.keep}
         return Draw({name: drawn[name] for name in self.table.names}, linked=False, units=units)
 
     def _sized(self, name: str, size: Ints) -> Column:
@@ -149,3 +130,36 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         told = sizes_in(whole)
         sort = np.argsort(told)
         return column.with_values(sort[np.searchsorted(told, size, sorter=sort)], missing)
+
+
+def settings_of(
+    recipe: HouseholdCart,
+    names: Sequence[str],
+    levels: Sequence[Level],
+    counted: Sequence[str],
+    stages: Sequence[FittedCart],
+) -> dict[str, Any]:
+    """Return what the manifest says of the method."""
+    moved = {n for stage in stages for n, v in stage.variables.items() if v.moves}
+    merged = {name for stage in stages for name in stage.merged}
+    # numbers that few hold are no levels where others move: the promise is about all of them
+    merged = {n for n in merged if n not in moved}
+    units, fixed = {}, set[str]()
+    for level, below in pairwise(levels):
+        fixed |= set(level.columns)  # constant within its units, as those of the levels above
+        units[str(level.name)] = {
+            "columns": [name for name in names if name in fixed],
+            "counted": list(counted) if level is levels[0] else [],
+            "members": [name for name in names if name in below.columns],
+            "of": below.name,
+            "distinct": list(below.times),
+        }
+    given = {k: v for k, v in recipe.settings().items() if v not in (None, {}, [])}
+    return {
+        **given,
+        "columns": list(recipe.changes(names)),
+        **({"row_rules": list(recipe.row_rules)} if recipe.row_rules else {}),
+        **({"units": units} if units else {}),
+        **({"moved_numbers_in": [n for n in names if n in moved]} if moved else {}),
+        **({"rare_levels_merged_in": [n for n in names if n in merged]} if merged else {}),
+    }

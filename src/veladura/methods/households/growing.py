@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,17 @@ from veladura.errors import PlanError
 from veladura.methods.households.children import (
     BEFORE,
     FIRST,
+    FROM,
+    LAST,
+    MEMBER,
     NUMBER_OF,
+    PAST,
     POSITION,
     SECOND,
+    SEEN,
     SIZE,
+    SO_FAR,
+    TO,
     Children,
     Columns,
     counts,
@@ -51,6 +58,7 @@ def fit_children(
     *,
     all_move: bool,
     clusters: Ints | None = None,
+    past: Mapping[str, Columns] | None = None,
 ) -> Children:
     """Return the models of the rows of units.
 
@@ -68,6 +76,9 @@ def fit_children(
         up to their household.
     clusters
         The cluster of each unit, where its effects are predictors.
+    past
+        By prefix, columns of units of which each column is drawn given the strongest few: their
+        rows so far, of which no row is drawn.
     """
     kind, order = kinds_of
     number = next(iter(units.values())).size if units else int(unit.max(initial=-1)) + 1
@@ -76,12 +87,22 @@ def fit_children(
     enough = min(max(cart.people_in_leaf, cart.people_in_level), number)
     most = int(np.sort(size)[::-1][enough - 1])
     sized = {SIZE: whole_numbers(SIZE, size)}
-    model = fit_given(recipe, units, sized, context.within("size"), coded, clusters=clusters)
+    model = fit_given(recipe, units, sized, context.within("size"), coded, past, clusters=clusters)
     start = np.zeros(number, dtype=np.int64)
     start[unit[position == 1]] = np.flatnonzero(position == 1)
     known = {**units, **sized}
     fitting = _Fitting(
-        recipe, known, rows, unit, position, start, context, coded, clusters, all_move=all_move
+        recipe,
+        known,
+        rows,
+        unit,
+        position,
+        start,
+        context,
+        coded,
+        clusters,
+        all_move=all_move,
+        past=past or {},
     )
     if kind is None:
         groups, levels = np.minimum(position, 3) - 1, []
@@ -128,6 +149,7 @@ class _Fitting:
     coded: Sequence[str]
     clusters: Ints | None
     all_move: bool
+    past: Mapping[str, Columns]
 
     def kind_model(self, kind: str, which: int) -> FittedCart:
         """Return the model of the kind of first rows, of second ones, or of later ones."""
@@ -168,6 +190,8 @@ class _Fitting:
         if kind is not None:
             kept[kind] = self.rows[kind].take(here)
         before = dict(zip((FIRST, SECOND, BEFORE), self._before(here, list(own)), strict=True))
+        for prefix, columns in self.past.items():
+            before[prefix] = {n: column.take(self.unit[here]) for n, column in columns.items()}
         used = {prefix: c for prefix, c in before.items() if _is_there(c)}
         ruled = {name for rule in self.recipe.row_rules for name in parse(rule).columns}
         kept = {name: column for name, column in kept.items() if name in ruled or _varies(column)}
@@ -225,7 +249,8 @@ def _varies(column: Column) -> bool:
 
 def refuse_names(names: Sequence[str]) -> None:
     """Refuse columns that have the name of a predictor made here."""
-    made = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF, EFFECT)
+    rows = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF, EFFECT)
+    made = (*rows, *PAST, MEMBER, SO_FAR, LAST, SEEN, FROM, TO)
     if clash := [name for name in names if name.startswith(made)]:
         msg = (
             f"columns {clash} begin with words that the method uses for earlier members."

@@ -20,7 +20,9 @@ from veladura.numeric.transforms import TransformName
 from veladura.numeric.trees.leaf import Draws
 
 if TYPE_CHECKING:
+    from veladura.core.earlier import Earlier
     from veladura.core.promise import Promise
+    from veladura.methods.households.extended import ExtendedHouseholds
     from veladura.methods.households.fitted import FittedHouseholds
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -108,6 +110,7 @@ class HouseholdCart(Recipe):
     gate = {**SYNTHETIC, **OUTLIERS}
     firm_gate = NO_OWN_NUMBERS
     synthesizes = True
+    extends = True
 
     m: int = 5
     purpose: Purpose | None = None
@@ -209,6 +212,13 @@ class HouseholdCart(Recipe):
 
         check_synthesisable(table.schema, table.names)
         return fit(self, table, context)
+
+    def extended(self, table: Table, earlier: Earlier, context: Context) -> ExtendedHouseholds:
+        """Grow the trees of what comes after an earlier release."""
+        from veladura.methods.households.extending import fit_extension
+
+        check_synthesisable(table.schema, table.names)
+        return fit_extension(self, table, earlier, context)
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003

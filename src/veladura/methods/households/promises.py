@@ -14,6 +14,7 @@ from veladura.core.moved_numbers import is_apart
 from veladura.core.promise import Check, Evidence, Promise, listed, source_column
 from veladura.methods.cart.promises import CHECKS as CART_CHECKS
 from veladura.methods.cart.promises import promises_of
+from veladura.methods.households.extends import EXTENDS, extends_promise
 from veladura.methods.households.rules import MemberRules
 from veladura.numeric.chance import own_numbers
 from veladura.table.codes import label_texts
@@ -37,7 +38,7 @@ def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
         settings.get("row_rules", ()),
         limits,
     )
-    return (*promises, *_of_units(settings, units, moved, people))
+    return (*promises, *_of_units(settings, units, moved, people), *extends_promise(settings))
 
 
 def _of_units(
@@ -62,11 +63,15 @@ def _of_units(
     relatives = settings.get("relatives") or {}
     if units and relatives:
         exactly = list(settings.get("exactly_one") or ())
-        rules = [rule for rule in settings["rules"] if rule not in settings.get("row_rules", ())]
+        stated = settings.get("rules") or ()
+        rules = [rule for rule in stated if rule not in settings.get("row_rules", ())]
         across = MemberRules.of(relatives, exactly, rules)
         said = {"relatives": dict(relatives), "exactly_one": exactly, "rules": rules}
         columns, unit = list(across.columns), next(iter(units))
-        made.append(Promise("member-rules", "package", {"columns": columns, "unit": unit, **said}))
+        # who has several rows is one member
+        of = {} if (person := units[unit]["of"]) is None else {"of": person}
+        told = {"columns": columns, "unit": unit, **said, **of}
+        made.append(Promise("member-rules", "package", told))
     return made
 
 
@@ -123,6 +128,12 @@ def broken_member_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     rules = MemberRules.of(settings["relatives"], settings["exactly_one"], settings["rules"])
     columns = {name: evidence.column(name) for name in settings["columns"]}
     number = _numbers(evidence.released, settings["unit"])
+    if "of" in settings:
+        if not _has(evidence.released, settings["of"]):
+            return evidence.released.rows
+        first = np.unique(_numbers(evidence.released, settings["of"]), return_index=True)[1]
+        columns = {name: column.take(first) for name, column in columns.items()}
+        number = number[first]
     return int(rules.broken(columns, number, int(number.max(initial=-1)) + 1).sum())
 
 
@@ -220,7 +231,8 @@ _RULES = shapes.table(
         "relatives": shapes.mapped(shapes.text, 1, keys=shapes.name),
         "exactly_one": shapes.listed(shapes.name),
         "rules": shapes.listed(shapes.text),
-    }
+    },
+    {"of": shapes.name},
 )
 CHECKS = {
     **CART_CHECKS,
@@ -230,4 +242,5 @@ CHECKS = {
     "member-rules": Check(broken_member_rules, _across, _RULES),
     "rare-sizes": Check(rare_sizes_out, _sizes, _PEOPLE, linked=False),
     "moved-unit-numbers": Check(not_by_chance, _moved, _PEOPLE, linked=False),
+    "extends": EXTENDS,
 }

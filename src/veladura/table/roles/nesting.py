@@ -63,6 +63,13 @@ def constancy(key: Evidence, column: Evidence) -> float:
     return share if changes <= _MOST_CHANGES * groups.size else min(share, VARYING)
 
 
+def never_repeats(key: Evidence, column: Evidence) -> bool:
+    """Whether no value occurs twice within a value of the key, though many have several rows."""
+    both = (key.codes >= 0) & (column.codes >= 0)
+    once = pairs(key.codes, column.codes)[0].size == both.sum()
+    return bool(once) and repeats_less(key, column)
+
+
 def repeats_less(key: Evidence, column: Evidence) -> bool:
     """Whether values repeat within the values of a key far less often than chance would have it."""
     both = (key.codes >= 0) & (column.codes >= 0)

@@ -9,7 +9,14 @@ import numpy as np
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.identifiers import identifying
-from veladura.table.roles.nesting import CONSTANT, VARYING, constancy, determines, is_listed
+from veladura.table.roles.nesting import (
+    CONSTANT,
+    VARYING,
+    constancy,
+    determines,
+    is_listed,
+    never_repeats,
+)
 from veladura.table.roles.numbers import is_heavy, is_scale
 from veladura.table.roles.units import Units
 from veladura.table.schema import Kind
@@ -39,6 +46,8 @@ def judge(  # noqa: PLR0911  # one for each sort of column
         return Answer("dropped", "free text may name people", "text")
     if shape in ("date", "birth date"):
         return _date(column, shape)
+    if shape in ("binary", "nominal code", "scale") and _are_waves(column, units):
+        return Answer("undecided", "numbers that never repeat within a person, as those of waves")
     if column.levels is None or shape in ("binary", "nominal code", "scale"):
         return _category(column, shape, columns, units)
     return _number(column, shape, shapes, columns)
@@ -75,6 +84,13 @@ def _date(column: Evidence, shape: str) -> Answer:
     if shape == "birth date" or "birth" in column.hints:
         return Answer("quasi-identifier", "dates over decades, as dates of birth are")
     return Answer("undecided", "dates that an intruder may know of an event")
+
+
+def _are_waves(column: Evidence, units: Units) -> bool:
+    """Whether few whole numbers put the rows of a person in order: they are no categories."""
+    if units.person is None or not column.whole:
+        return False
+    return never_repeats(units.person.column, column)
 
 
 def _category(  # noqa: PLR0911  # one for each reason
