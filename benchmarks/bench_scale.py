@@ -41,7 +41,7 @@ def rows() -> None:
 
 def distinct() -> None:
     """The same with all combinations of the quasi-identifiers distinct; less coarsens first."""
-    _beside_duckdb(10_000_000, "5 GiB", distinct=True)
+    _beside_duckdb(10_000_000, "3 GiB", distinct=True)
 
 
 def growth() -> None:
