@@ -73,7 +73,7 @@ def connect_spark(url: str) -> Any:
     _refuse_other_master(master)
     # workers run the Python of the driver, where this is set before the session starts
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    for name, value in _quick_start().items():
+    for name, value in quick_start().items():
         builder = builder.config(name, value)
     if not url.startswith("spark://"):
         # all of it stays on this machine, and what is sorted, in a private folder
@@ -92,7 +92,7 @@ def connect_spark(url: str) -> Any:
     return _backend(_with_plain_partitions(session))
 
 
-def _quick_start() -> dict[str, str]:
+def quick_start() -> dict[str, str]:
     """Return options of Java for a session that nobody else has configured.
 
     Half of the processor time of a run of a million rows went into Java's second compiler. The
