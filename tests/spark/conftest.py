@@ -102,15 +102,18 @@ class Cluster:
     def workers(self) -> list[subprocess.Popen[bytes]]:
         return self.started[1:]
 
-    def add_worker(self) -> None:
-        """Start one worker more, and wait until the master knows it."""
-        number = len(self.started)
-        command = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", 1]
-        command += ["--memory", "1100m", "--webui-port", 0]
-        command += ["--work-dir", self.home / f"work{number}", self.url]
-        log = self.home / f"worker{number}.log"
-        self.started.append(start(log, self.environment, command))
-        wait_for(log, "Successfully registered with master", self.started[-1])
+    def add_workers(self, more: int = 1) -> None:
+        """Start some workers more side by side, and wait until the master knows them."""
+        first = len(self.started)
+        for number in range(first, first + more):
+            command = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1"]
+            command += ["--cores", 1, "--memory", "1100m", "--webui-port", 0]
+            command += ["--work-dir", self.home / f"work{number}", self.url]
+            log = self.home / f"worker{number}.log"
+            self.started.append(start(log, self.environment, command))
+        for number in range(first, first + more):
+            log = self.home / f"worker{number}.log"
+            wait_for(log, "Successfully registered with master", self.started[number])
 
     def kill(self, number: int) -> None:
         """Kill a worker and its executors, as a power cut does."""
@@ -142,8 +145,7 @@ def cluster(own_folder: Callable[[str], Path]) -> Iterator[Cluster]:
     try:
         wait_for(home / "master.log", "I have been elected leader", started[0])
         cluster = Cluster(url, home, environment, started)
-        cluster.add_worker()
-        cluster.add_worker()
+        cluster.add_workers(2)
         yield cluster
     finally:
         stop_session()
