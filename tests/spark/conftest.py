@@ -125,6 +125,24 @@ def cluster(own_folder: Callable[[str], Path]) -> Iterator[Cluster]:
     """Start a standalone master and two workers from the installed package."""
     require_spark()
     stop_session()
+    with pytest.MonkeyPatch.context() as patch:
+        retry_soon(patch)
+        yield from _cluster(own_folder)
+
+
+def retry_soon(patch: pytest.MonkeyPatch) -> None:
+    """Let Spark take files of a killed worker for lost at once: by default it waits 15 seconds."""
+    from pyspark import SparkContext
+
+    settings = {"spark.shuffle.io.maxRetries": "1", "spark.shuffle.io.retryWait": "200ms"}
+    listed = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    patch.setenv("PYSPARK_SUBMIT_ARGS", f"{listed} pyspark-shell")
+    if SparkContext._jvm is not None:  # Java runs since an earlier module
+        for name, value in settings.items():
+            SparkContext._jvm.java.lang.System.setProperty(name, value)
+
+
+def _cluster(own_folder: Callable[[str], Path]) -> Iterator[Cluster]:
     import pyspark
 
     home, port = own_folder("spark"), free_port()
