@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.bench_kanonymity import seconds_of_duckdb
 from benchmarks.memory import peak_growth
 from benchmarks.people import QUASI, generate, recipe_of
+from benchmarks.processes import spent_by
 
 SHORT = int(os.environ.get("VELADURA_SCALE", "1"))
 KEPT = os.environ.get("VELADURA_SCALE_FOLDER")  # where generated files are looked for, and kept
@@ -41,7 +42,7 @@ def rows() -> None:
 
 def distinct() -> None:
     """The same with all combinations of the quasi-identifiers distinct; less coarsens first."""
-    _beside_duckdb(10_000_000, "5 GiB", distinct=True)
+    _beside_duckdb(10_000_000, "3 GiB", distinct=True)
 
 
 def growth() -> None:
@@ -197,21 +198,8 @@ def one(what: str, source: Path, home: Path) -> None:
 
 
 def _seconds() -> float:
-    """Return the processor seconds of this process and of those that it started, as Linux tells."""
-    parents, spent = {}, {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        pid = int(stat.parent.name)
-        parents[pid], spent[pid] = int(fields[1]), sum(map(int, fields[11:15]))
-    family, grown = {os.getpid()}, True
-    while grown:
-        children = {pid for pid, parent in parents.items() if parent in family}
-        grown, family = not children <= family, family | children
-    ticks = sum(spent.get(pid, 0) for pid in family - {os.getpid()})
-    return process_time() + ticks / os.sysconf("SC_CLK_TCK")
+    """Return the processor seconds of this process and of those that it started."""
+    return sum(spent_by(os.getpid(), lambda _: "all").values())
 
 
 def _tuples(source: Path) -> int:

@@ -102,15 +102,18 @@ class Cluster:
     def workers(self) -> list[subprocess.Popen[bytes]]:
         return self.started[1:]
 
-    def add_worker(self) -> None:
-        """Start one worker more, and wait until the master knows it."""
-        number = len(self.started)
-        command = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", 1]
-        command += ["--memory", "1100m", "--webui-port", 0]
-        command += ["--work-dir", self.home / f"work{number}", self.url]
-        log = self.home / f"worker{number}.log"
-        self.started.append(start(log, self.environment, command))
-        wait_for(log, "Successfully registered with master", self.started[-1])
+    def add_workers(self, more: int = 1) -> None:
+        """Start some workers more side by side, and wait until the master knows them."""
+        first = len(self.started)
+        for number in range(first, first + more):
+            command = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1"]
+            command += ["--cores", 1, "--memory", "1100m", "--webui-port", 0]
+            command += ["--work-dir", self.home / f"work{number}", self.url]
+            log = self.home / f"worker{number}.log"
+            self.started.append(start(log, self.environment, command))
+        for number in range(first, first + more):
+            log = self.home / f"worker{number}.log"
+            wait_for(log, "Successfully registered with master", self.started[number])
 
     def kill(self, number: int) -> None:
         """Kill a worker and its executors, as a power cut does."""
@@ -122,6 +125,24 @@ def cluster(own_folder: Callable[[str], Path]) -> Iterator[Cluster]:
     """Start a standalone master and two workers from the installed package."""
     require_spark()
     stop_session()
+    with pytest.MonkeyPatch.context() as patch:
+        retry_soon(patch)
+        yield from _cluster(own_folder)
+
+
+def retry_soon(patch: pytest.MonkeyPatch) -> None:
+    """Let Spark take files of a killed worker for lost at once: by default it waits 15 seconds."""
+    from pyspark import SparkContext
+
+    settings = {"spark.shuffle.io.maxRetries": "1", "spark.shuffle.io.retryWait": "200ms"}
+    listed = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    patch.setenv("PYSPARK_SUBMIT_ARGS", f"{listed} pyspark-shell")
+    if SparkContext._jvm is not None:  # Java runs since an earlier module
+        for name, value in settings.items():
+            SparkContext._jvm.java.lang.System.setProperty(name, value)
+
+
+def _cluster(own_folder: Callable[[str], Path]) -> Iterator[Cluster]:
     import pyspark
 
     home, port = own_folder("spark"), free_port()
@@ -142,8 +163,7 @@ def cluster(own_folder: Callable[[str], Path]) -> Iterator[Cluster]:
     try:
         wait_for(home / "master.log", "I have been elected leader", started[0])
         cluster = Cluster(url, home, environment, started)
-        cluster.add_worker()
-        cluster.add_worker()
+        cluster.add_workers(2)
         yield cluster
     finally:
         stop_session()

@@ -72,7 +72,7 @@ def test_a_worker_that_is_killed_while_rows_are_drawn_changes_nothing(cluster, p
         cluster.kill(len(cluster.workers) - 1)
 
     monkeypatch.setattr(chunks, "CHUNK", 500)
-    cluster.add_worker()  # in place of the one that was killed before
+    cluster.add_workers()  # in place of the one that was killed before
     vd.open(cluster.url, ROLES, table=f"parquet.`{people}`")
     slow = spark_session().table(f"parquet.`{people}`").repartition(8)
     slow = slow.mapInArrow(one_by_one, slow.schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 import veladura as vd
 from veladura.errors import DataError, PlanError
 from veladura.table import profiles
+from veladura.table.database import spark
+from veladura.table.database.connection import home_of
 from veladura.table.profiles import profile_columns
 from veladura.table.recode import recode
 
@@ -90,6 +93,32 @@ def test_maps_and_many_dropped_classes_join_missing_with_missing(local, people):
             assert one.to_arrow().equals(other.to_arrow())
 
 
+def test_what_is_joined_with_is_sent_to_the_workers(local, people):
+    """Not sorted on both sides, as Spark does from 10 MB on: here from nothing on."""
+    session = spark_session()
+    drop = pa.table({"sex": pa.array(["sex 0", None]), "race": ["race 0", "race 1"]})
+    table = recode(vd.open(local, ROLES, table=f"parquet.`{people}`"), {}, drop)
+    home = home_of(table.expression)
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    try:
+        home._run_pre_execute_hooks(table.expression)
+        frame = session.sql(home.compile(table.expression))
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+    finally:
+        session.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    assert "BroadcastHashJoin" in plan
+    assert "SortMergeJoin" not in plan
+
+
+@pytest.mark.usefixtures("local")
+def test_a_session_of_ours_compiles_once_unless_somebody_configured_spark(tmp_path, monkeypatch):
+    bean = spark_session()._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+    assert "-XX:TieredStopAtLevel=1" in list(bean.getInputArguments())
+    (tmp_path / "spark-defaults.conf").touch()
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert spark.quick_start() == {}
+
+
 NASTY = {
     "big": pa.array([2**53 + 1, None, -(2**63), 2**63 - 1, 5, 5], pa.int64()),
     "number": pa.array([float("nan"), None, -0.0, 0.0, 1e-7, 1e300], pa.float64()),
@@ -116,6 +145,18 @@ NASTY = {
     "text": pa.array(["", "NaN", None, "null", "a ", "é"]),
     "unsigned": pa.array([2**32 - 1, 0, None, 1, 2, 3], pa.uint32()),
     "tiny": pa.array([-128, 127, None, 1, 2, 3], pa.int8()),
+    "endless": pa.array([math.inf, -math.inf, None, -0.0, 0.0, math.nan]),
+    "ends": pa.array(
+        [
+            dt.datetime(1, 1, 1),  # noqa: DTZ001
+            dt.datetime(1, 1, 1, 0, 0, 0, 1),  # noqa: DTZ001
+            None,
+            dt.datetime(9999, 12, 31),  # noqa: DTZ001
+            dt.datetime(1969, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
+            dt.datetime(1970, 1, 1),  # noqa: DTZ001
+        ],
+        pa.timestamp("us"),
+    ),
 }
 NASTY["zoned"] = NASTY["time"].cast(pa.timestamp("us", "America/New_York"))
 
@@ -136,6 +177,25 @@ def test_values_that_others_lose_come_through(local, tmp_path):
     assert mine.schema == theirs.schema
     rows = [pq.read_table(table.stored).sort_by("text") for table in (mine, theirs)]
     assert rows[0].equals(rows[1])
+
+
+@pytest.mark.filterwarnings("ignore:[^\n]*(generalised|level)")
+@pytest.mark.usefixtures("lazy_files")
+def test_they_are_counted_and_joined_as_quasi_identifiers(local, tmp_path):
+    """Four rows are there three times and two of them twice, which go at k = 3."""
+    path = tmp_path / "nasty.parquet"
+    rows = {name: pa.concat_arrays([v, v, v.slice(0, 4)]) for name, v in NASTY.items()}
+    pq.write_table(pa.table(rows), path)
+    names = [name for name in NASTY if name != "endless"]
+    recipe = vd.KAnonymity(quasi_identifiers=names, k=3, max_suppression=0.5)
+    places = (local, f"parquet.`{path}`"), (path, None)
+    far, near = (recipe.protect(vd.open(source, table=table)) for source, table in places)
+    released = [pq.read_table(one.tables[0].table.stored) for one in (far, near)]
+    assert released[0].equals(released[1])
+    assert released[0].num_rows == 12
+    for source, table in places:
+        with pytest.raises(DataError, match="'endless' has 2 infinite values"):
+            vd.KAnonymity(quasi_identifiers=["endless"], k=2).protect(vd.open(source, table=table))
 
 
 @pytest.mark.usefixtures("lazy_files")

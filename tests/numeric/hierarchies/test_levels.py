@@ -165,3 +165,10 @@ def test_limits_of_quantiles_have_two_digits(values):
     for label in found.labels[1]:
         for limit in label.strip("[)<>= ").split(", "):
             assert len(f"{abs(float(limit)):.10f}".replace(".", "").strip("0")) <= 2
+
+
+@pytest.mark.parametrize("rule", [vd.Hierarchy.intervals([5]), vd.Hierarchy.quantiles(4), None])
+def test_infinite_numbers_are_in_no_interval_and_refused_in_words(rule):
+    values = [1.0, 2.5, float("inf"), float("-inf")]
+    with pytest.raises(DataError, match="'x' has 2 infinite values"):
+        levels(rule or suggest_hierarchy(base_of(values)), values)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints
 from veladura.errors import DataError
@@ -50,17 +51,20 @@ def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria, M
     people = repeated_people(table, recipe)
     population = _population(table, recipe) if recipe.models else None
     register = None if population is None else _attributes(population.columns, recipe)
-    levels, places = [], []
-    for i, column in enumerate(_attributes(counts.columns, recipe)):
+    levels: list[Levels] = []
+    places: list[NDArray[np.int32]] = []
+    attributes, rows = _attributes(counts.columns, recipe)[::-1], counts.size
+    del counts  # of many tuples every column counts: each goes when its places are known
+    for i in range(len(attributes)):
+        column = attributes.pop()
         place, base = distinct_values(column)
         if register is not None:
             base = joined(column, register[i])
             place = places_in(base, column)
-        sizes = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
+        sizes = np.bincount(place, weights=rows, minlength=base.size).astype(np.int64)
         levels.append(_levels(table, recipe, base, sizes))
-        places.append(place)
-    # column by column in memory, as they are packed
-    lattice = build_lattice(np.stack(places).T, counts.size, levels)
+        places.append(place.astype(np.int32))
+    lattice = build_lattice(places, rows, levels)
     if recipe.models or people is not None or recipe.whole_households:
         return lattice, _criteria(table, recipe, sets, levels, population, people), {}
     return lattice, Criteria(lattice, sets, recipe.k), {}
@@ -70,7 +74,7 @@ def _coarse_lattice(table: Table, recipe: KAnonymity, coarse: Coarse) -> Lattice
     """Return the lattice of tuples of coarsened columns, by one of the values that become alike."""
     counts = coarse.table(table).counts(recipe.names)
     levels = [coarse.levels[name] for name in recipe.names]
-    return build_lattice(_placed(levels, counts.columns), counts.size, levels)
+    return build_lattice(_placed(levels, counts.columns).T, counts.size, levels)
 
 
 def _attributes(columns: Sequence[Column], recipe: KAnonymity) -> list[Column]:
@@ -133,7 +137,7 @@ def _criteria(
         sizes = np.concatenate([sizes, population.size])
         origin = width + len(carried)
         carried.append(_unchanging(levels[0].base, 2))
-    joint = build_lattice(tuples, sizes, [*levels, *carried])
+    joint = build_lattice(tuples.T, sizes, [*levels, *carried])
     extra = {name: width + i for i, name in enumerate(sensitive)}
     criteria = Criteria(joint, sets, recipe.k, recipe.models, values, extra, origin)
     units = width + len(sensitive)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity  # noqa: F401  # a type variable's
     from veladura.table.table import Table
 
-_FEW_TUPLES = 500_000  # that Spark sends to every worker, to recode and drop rows by one join
+_FEW_TUPLES = 50_000  # that Spark sends to every worker, to recode and drop rows by one join
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,7 +217,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         from veladura.table.recode import recode
 
         count_labels(self.table)
-        few = self.tuples.sizes.size <= _FEW_TUPLES and is_spark(self.table.expression)
+        few = self.lattice.sizes.size <= _FEW_TUPLES and is_spark(self.table.expression)
         few = few and not self.coarsened  # their tuples are not those of the table
         if not self.by_level or self.recipe.pairs or few:  # on Spark every join is a job
             return self.recoding.apply(self.table, self.tuples)

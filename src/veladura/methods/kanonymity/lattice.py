@@ -139,21 +139,25 @@ class Lattice:
         return ids, first[:groups]
 
 
-def build_lattice(index: Ints, sizes: Ints, levels: Sequence[Levels]) -> Lattice:
+def build_lattice(
+    index: Sequence[NDArray[np.int32]] | Sequence[Ints] | Ints,
+    sizes: Ints,
+    levels: Sequence[Levels],
+) -> Lattice:
     """Return the lattice of distinct tuples.
 
     Parameters
     ----------
     index
-        Where each value stands among the distinct ones of its column; a row a tuple.
+        For each column, where the value of each tuple stands among its distinct ones.
     sizes
         Rows of each tuple.
     """
     heights = np.array([level.height for level in levels], dtype=np.int64)
     places = _places([level.codes[0].size for level in levels])
     keys = np.zeros((sizes.size, int(places[:, 0].max()) + 1), dtype=np.uint64)
-    for c in range(len(levels)):
-        keys[:, places[c, 0]] |= index[:, c].astype(np.uint64) << np.uint64(places[c, 1])
+    for c, column in enumerate(index):
+        keys[:, places[c, 0]] |= column.astype(np.uint64) << np.uint64(places[c, 1])
     lifts, codes = _lifts([level.codes for level in levels], int(heights.max()))
     return Lattice(tuple(levels), keys, sizes, heights, _strides(heights), places, lifts, codes)
 

@@ -154,7 +154,7 @@ def _best(tuples: Tuples, floor: Sequence[Levels], left: Ints, k: int) -> tuple[
     )
     _, first, numbers = np.unique(group_numbers(places), return_index=True, return_inverse=True)
     sizes = np.bincount(numbers, weights=tuples.people[left]).astype(np.int64)
-    lattice = build_lattice(places[first], sizes, [_renumbered(level) for level in floor])
+    lattice = build_lattice(places[first].T, sizes, [_renumbered(level) for level in floor])
     minimal, _ = walk_lattice(lattice, k, int(sizes.sum()) // 2)
     tops = np.maximum(tuples.heights, 1)
     return min(minimal, key=lambda vector: (float(np.sum(np.array(vector) / tops)), vector))

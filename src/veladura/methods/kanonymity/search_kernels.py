@@ -334,7 +334,8 @@ def walk(  # noqa: C901, PLR0912, PLR0915  # one loop, one state
     columns, count, words = heights.size, sizes.size, keys.shape[1]
     pile_keys = np.empty((columns + 2, count, words), np.uint64)
     pile_sizes = np.empty((columns + 2, count), np.int64)
-    _sort_all(keys, sizes, shape, pile_keys[1], pile_sizes[1], pile_keys[0], pile_sizes[0])
+    # pile 0 is never written to and takes no memory: with many tuples it would take a tenth
+    _sort_all(keys, sizes, shape, pile_keys[1], pile_sizes[1], pile_keys[2], pile_sizes[2])
     masks = np.zeros((columns + 1, words), np.uint64)
     _fixed_bits(shape, masks)
     held = np.full(columns + 2, count, np.int64)  # groups of each pile
@@ -532,7 +533,8 @@ def judge(  # noqa: C901, PLR0912, PLR0915  # one loop, one state
     columns, count, words = heights.size, sizes.size, keys.shape[1]
     pile_keys = np.empty((columns + 2, count, words), np.uint64)
     pile_sizes = np.empty((columns + 2, count), np.int64)
-    _sort_all(keys, sizes, shape, pile_keys[1], pile_sizes[1], pile_keys[0], pile_sizes[0])
+    # pile 0 is never written to and takes no memory: with many tuples it would take a tenth
+    _sort_all(keys, sizes, shape, pile_keys[1], pile_sizes[1], pile_keys[2], pile_sizes[2])
     held = np.full(columns + 2, count, np.int64)
     at, level = np.zeros(columns + 2, np.int64), np.zeros(columns, np.int64)
     which, most, rows = np.empty(count, np.int64), 0, 0

@@ -134,6 +134,8 @@ def _steps(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: Int
         )
         raise DataError(msg)
     _require(base, ("integer", "number"), hierarchy.rule)
+    if not hierarchy.cuts:  # what is infinite is in no interval of a width, and in no quantile
+        base.numbers()  # refuses it
     if hierarchy.rule == "widths":
         return [_interval(width, hierarchy.corner[0]) for width in hierarchy.widths]
     cuts = hierarchy.cuts or _quantile_cuts(int(hierarchy.bins or 2), values, sizes)

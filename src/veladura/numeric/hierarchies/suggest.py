@@ -48,7 +48,7 @@ def suggest_hierarchy(base: Column, sizes: Ints | None = None, k: int = 5) -> Hi
             else ("year", "decade")
         )
     if kind in ("integer", "number") and len(set(values)) > 1:
-        numbers = np.array(values, dtype=float)
+        numbers = base.numbers()[~base.missing]  # refuses infinite ones
         people = np.ones(numbers.size) if sizes is None else sizes[~base.missing]
         widths = _merging(_nice_widths(numbers), numbers, people)
         return Hierarchy.intervals(widths) if widths else Hierarchy.star()

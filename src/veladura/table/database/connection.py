@@ -96,6 +96,7 @@ def private_settings(scratch: Path) -> dict[str, Any]:
         # memory goes back when a query ends: by then the rows are in Arrow's
         "allocator_flush_threshold": "1MB",
         "allocator_bulk_deallocation_flush_threshold": "1MB",
+        "allocator_background_threads": True,  # also of threads that have nothing to do next
     }
 
 
