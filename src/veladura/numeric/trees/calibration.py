@@ -23,16 +23,8 @@ from numpy.random import Generator
 from veladura.base.arrays import Floats, Ints
 from veladura.base.scratch import scratch
 from veladura.numeric.trees.bins import Predictors
-from veladura.numeric.trees.calibration_kernels import (
-    MOST_MOVED,
-    Kinds,
-    Places,
-    cells_of,
-    correct_one,
-    correct_several,
-    halve,
-    hold,
-)
+from veladura.numeric.trees.calibration_kernels import MOST_MOVED, correct_one, correct_several
+from veladura.numeric.trees.cells import Kinds, Places, cells_of, halve, hold
 from veladura.numeric.trees.leaf import by_node
 from veladura.numeric.trees.regression import Terms
 from veladura.numeric.trees.tree import END, START, Tree
