@@ -52,6 +52,22 @@ def ranked(values: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
     return values[first[:size]], place
 
 
+def counted(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct numbers in order, and how often each occurs.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in counted(np.array([2.5, 1.0, 2.5]))]
+    [[1.0, 2.5], [1, 2]]
+    """
+    if values.size < MANY or values.dtype.kind not in "if":
+        present, count = np.unique(values, return_counts=True)
+        return present, count
+    keys, order = _in_order(values)
+    first = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
+    return values[order[first]], np.diff(first, append=keys.size)
+
+
 def _in_order(values: NDArray[Any]) -> tuple[Keys, Places]:
     """Return whole numbers that are ordered as some numbers are, sorted, and their places."""
     if values.dtype.kind == "f":

@@ -112,9 +112,11 @@ def _held(points: Ints, people: Ints | None) -> tuple[Ints, Ints]:
 
 def _continuous(before: Column, released: list[Column]) -> OwnNumbers:
     """Return the same for numbers without a grid: chance gives none of them."""
-    values, count = np.unique(before.values[~before.missing], return_counts=True)
-    single = values[count == 1]
-    hits = sum(int(np.isin(column.values[~column.missing], single).sum()) for column in released)
+    values, count = distinct(before.values[~before.missing])
+    single, hits = values[count == 1], 0
+    for column in released:
+        there, number = distinct(column.values[~column.missing])
+        hits += int(number[listed(there, single)].sum())
     return OwnNumbers(single.size, hits, 0.0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints
-from veladura.base.sorting import ranked
+from veladura.base.sorting import counted, ranked
 
 SCALES = (1.0, 10.0, 100.0)
 LONGEST = 4  # cells of the grid for each value
@@ -26,8 +26,7 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
     """
     grid = _on_grid(values)
     if grid is None:
-        present, count = np.unique(values, return_counts=True)
-        return present, count
+        return counted(values)
     steps, low, scale = grid
     count = np.bincount(steps)
     return _present(count, low, scale, values.dtype), count[count > 0]

@@ -82,10 +82,10 @@ def test_means_of_leaves_are_moved_to_the_regression_of_the_original(name):
     shift = calibration.shifts(there, rows, tree.find(there))
     share = shares(calibration)
     mean, most = (share, 0.75 * np.minimum(share, 1 - share))
-    if calibration.fit.score is not None:
+    if calibration.single:
         mean, most = calibration.mean[:, None], most[:, :1] * calibration.gap[:, None]
     z = design(found.moments.terms, there)
-    before = mean[leaf] - z @ calibration.fit.slopes
+    before = mean[leaf] - z @ calibration.slopes
     left, bias = (np.linalg.lstsq(z, r, rcond=None)[0] for r in (before + shift, before))
     size = [np.sqrt(np.mean((z @ gamma) ** 2)) for gamma in (left, bias)]
     assert size[0] < size[1] / 3
@@ -137,14 +137,14 @@ def test_a_large_table_is_calibrated_by_the_slopes_of_all_its_rows():
     frame["y"] = (frame.sum(axis=1) + rng.normal(size=rows)).round(1)
     fitted = vd.Cart(columns=["y"], m=1).fit(frame, seed=1)
     calibration = fitted.models[0][0].model.pairs[0].number_calibration
-    terms, code = calibration.fit.terms, fitted.base.bins[:, :3]
-    assert calibration.fit.rows.size == rows
+    terms, code = calibration.terms, fitted.base.bins[:, :3]
+    score = stats.norm.ppf((stats.rankdata(frame["y"].iloc[fitted.codes.rows]) - 0.5) / rows)
     matrix = np.zeros((rows, terms.number))
     matrix[:, 0] = 1
     for f in range(3):
         at = terms.start[f] + code[:, f].astype(int)
         for entry in range(terms.place.shape[1]):
             matrix[np.arange(rows), terms.place[at, entry]] += terms.value[at, entry]
-    by_hand = np.linalg.lstsq(matrix, calibration.fit.score, rcond=None)[0]
-    fits = [matrix @ slopes for slopes in (by_hand, calibration.fit.slopes[:, 0])]
+    by_hand = np.linalg.lstsq(matrix, score, rcond=None)[0]
+    fits = [matrix @ slopes for slopes in (by_hand, calibration.slopes[:, 0])]
     assert np.abs(fits[0] - fits[1]).max() < 0.01

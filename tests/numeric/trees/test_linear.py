@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import veladura as vd
@@ -85,6 +86,31 @@ def test_a_regression_on_some_columns_and_rows_takes_its_part_of_shared_moments(
     slopes, spread = part.fit(none, y)
     assert slopes[:, 0] == pytest.approx(expected, abs=1e-9)
     assert spread[0, 0] == pytest.approx((z @ expected).var())
+
+
+@pytest.mark.parametrize("features", [[1], [2, 1], [1, 2, 0], [0, 2]])
+def test_the_root_of_some_columns_is_that_of_the_normal_equations(people, features):
+    """Of the first columns it is a part of the shared one, of others their own."""
+    _, predictors = binned(people)
+    shared = Moments.of(predictors, np.arange(700), [1, 2, 0])
+    part = shared.among(features)
+    z = dense(part.terms, predictors, np.arange(700))
+    ridge = RIDGE * np.eye(part.terms.number)
+    ridge[0, 0] = 1e-9
+    assert part.root.T @ part.root @ (z.T @ z + ridge) == pytest.approx(
+        np.eye(part.terms.number), abs=1e-7
+    )
+    assert set(part.terms.features) == set(features)
+    assert np.shares_memory(part.root, shared.root) == (features != [0, 2])
+
+
+@pytest.mark.parametrize("transform", [None, "asinh"])
+def test_normal_scores_of_numbers_are_those_of_their_mid_ranks(people, transform):
+    codes, _ = binned(people)
+    variable = variable_of(codes["n"], transform=transform, spikes=())
+    rows = np.flatnonzero(np.random.default_rng(5).random(700) < 0.6)
+    share = (stats.rankdata(variable.numbers()[rows]) - 0.5) / rows.size
+    assert variable.normal_scores(rows) == pytest.approx(stats.norm.ppf(share), abs=1e-8)
 
 
 def test_terms_of_numbers_are_standardised_and_missing_has_one(people):

@@ -370,9 +370,12 @@ class _UnitGrower:
 
     def moments_of_run(self, run: int, units: Sequence[Unit]) -> Moments:
         """Return what the linear scores of all units share, for the trees of one run."""
-        given = {name for unit in units for name in unit.given}
-        features = [i for i, name in enumerate(self.predictors) if name in given]
-        return moments_of(TrainingRows(self.base, self._rows(run)), features)
+        given = dict.fromkeys(name for unit in units for name in unit.given)
+        # in the order of synthesis: what the first columns of all need is a part of it
+        features = [self.predictors.index(name) for name in given]
+        moments = moments_of(TrainingRows(self.base, self._rows(run)), features)
+        _ = moments.root  # before threads share it
+        return moments
 
     def _rows(self, run: int) -> Ints:
         """Return the rows that trees are grown on: all, or a bootstrap sample."""

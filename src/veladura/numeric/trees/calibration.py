@@ -23,15 +23,8 @@ from numpy.random import Generator
 from veladura.base.arrays import Floats, Ints
 from veladura.base.scratch import scratch
 from veladura.numeric.trees.bins import Predictors
-from veladura.numeric.trees.calibration_kernels import (
-    MOST_MOVED,
-    Kinds,
-    cells_of,
-    correct_one,
-    correct_several,
-    halve,
-    hold,
-)
+from veladura.numeric.trees.calibration_kernels import MOST_MOVED, correct_one, correct_several
+from veladura.numeric.trees.cells import Kinds, Places, cells_of, halve, hold
 from veladura.numeric.trees.leaf import by_node
 from veladura.numeric.trees.regression import Terms
 from veladura.numeric.trees.tree import END, START, Tree
@@ -45,8 +38,8 @@ class Fit:
     ----------
     slopes
         A column for each response.
-    inverse
-        The inverse of the products of the terms.
+    root
+        The root of the inverse of the products of the terms.
     spread
         The covariance of the fitted values.
     rows
@@ -59,7 +52,7 @@ class Fit:
 
     terms: Terms
     slopes: Floats
-    inverse: Floats
+    root: Floats
     spread: Floats
     rows: Ints
     code: Ints
@@ -78,7 +71,17 @@ class Fit:
         else:
             kinds, kind = 2, np.empty(tree.order.size, dtype=np.uint8)
             mean, gap = halve(self.score, tree.order, start, end, kind)
-        return Calibration(self, index, kind, mean, gap, *cells_of(kind, start, end, kinds))
+        return Calibration(
+            self.terms,
+            np.ascontiguousarray(self.slopes),
+            self.root,
+            self.score is not None,
+            index,
+            kind,
+            mean,
+            gap,
+            *cells_of(kind, start, end, kinds),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +90,10 @@ class Calibration:
 
     Attributes
     ----------
+    terms, slopes, root
+        Of the regression: see `Fit`.
+    single
+        Whether there is one response.
     leaf
         The number of the leaf of each node.
     kind
@@ -102,7 +109,10 @@ class Calibration:
         Donors by cell, and where each cell begins.
     """
 
-    fit: Fit
+    terms: Terms
+    slopes: Floats
+    root: Floats
+    single: bool
     leaf: Ints
     kind: Kinds
     mean: Floats
@@ -110,15 +120,15 @@ class Calibration:
     first: Ints
     own: Kinds
     share: Floats
-    order: Ints
-    start: Ints
+    order: Places
+    start: Places
 
     def corrected(
         self, rng: Generator, predictors: Predictors, rows: Ints, nodes: Ints, donors: Ints
     ) -> Ints:
         """Return the donors of some rows, some of them changed for others of the same leaf."""
         leaf, uniforms, none = self.leaf[nodes], rng.random(rows.size), np.empty((0, 1))
-        if self.fit.score is not None:
+        if self.single:
             return self._correct(predictors, rows, leaf, uniforms, donors.copy(), none)
         by_leaf = by_node(leaf, self.first.size)  # leaves have several cells: these are read once
         changed = np.empty_like(donors)
@@ -129,8 +139,8 @@ class Calibration:
 
     def shifts(self, predictors: Predictors, rows: Ints, nodes: Ints) -> Floats:
         """Return by row how far the means of its leaf are moved."""
-        shift, leaf = np.zeros((rows.size, self.fit.slopes.shape[1])), self.leaf[nodes]
-        donors = self.order[self.start[self.first[leaf]]]
+        shift, leaf = np.zeros((rows.size, self.slopes.shape[1])), self.leaf[nodes]
+        donors = self.order[self.start[self.first[leaf]]].astype(np.int64)
         self._correct(predictors, rows, leaf, np.ones(rows.size), donors, shift)
         return shift
 
@@ -151,18 +161,20 @@ class Calibration:
         shift: Floats,
     ) -> Ints:
         """Change donors, and return them."""
-        terms, slopes = self.fit.terms, np.ascontiguousarray(self.fit.slopes)
-        bins = scratch("bins", (rows.size, predictors.bins.shape[1]), np.uint16)
-        np.take(predictors.bins, rows, axis=0, out=bins, mode="clip")
+        terms = self.terms
+        bins = predictors.bins
+        if not np.array_equal(rows, np.arange(len(bins))):
+            bins = scratch("bins", (rows.size, bins.shape[1]), np.uint16)
+            np.take(predictors.bins, rows, axis=0, out=bins, mode="clip")
         held = scratch("held", (rows.size, terms.features.size), np.int32)
         hold(bins, terms.features, terms.start, held)
-        if self.fit.score is None:
+        if not self.single:
             correct_several(
                 held,
                 terms.place,
                 terms.value,
-                slopes,
-                self.fit.inverse,
+                self.slopes,
+                self.root,
                 self.share,
                 self.first,
                 leaf,
@@ -179,8 +191,8 @@ class Calibration:
                 held,
                 terms.place,
                 terms.value,
-                slopes,
-                self.fit.inverse,
+                self.slopes,
+                self.root,
                 self.mean,
                 self.gap,
                 self.share,

@@ -1,7 +1,7 @@
-"""Compiled calibration: donors of leaves by kind, means moved in rounds, donors changed for others.
+"""Compiled calibration: means of leaves moved in rounds, donors changed for others.
 
-Kinds are the responses of a regression or, of one response, below and above the mean of the leaf. A
-leaf of a few people has few of many kinds: its cells are those that it has.
+What kinds and cells are, `cells` says. Kernels that call each other share this file because Numba's
+cache does not notice a change in another one.
 """
 
 from __future__ import annotations
@@ -13,82 +13,16 @@ from numpy.typing import NDArray
 
 from veladura.base import jit
 from veladura.base.arrays import Floats, Ints
+from veladura.numeric.trees.cells import Kinds, Places
 from veladura.numeric.trees.regression import ENTRIES, compiled
 
 within = partial(jit.inner, wraparound=False)  # no index is below zero
 
-Kinds = NDArray[np.uint8]
-Codes = NDArray[np.uint16]
 Held = NDArray[np.int32]
 
 MOST_MOVED = 0.75  # of the donors of one kind that a leaf hands out
 RELAX = 1.4  # leaves of one kind do not move: the others move further
 ENOUGH = 262_144  # rows that say what leaves allow in the first of two rounds
-
-
-@compiled(
-    "Tuple((float64[::1], float64[::1]))(float64[::1], int64[::1], int64[::1], int64[::1],"
-    " uint8[::1])"
-)
-def halve(score: Floats, order: Ints, start: Ints, end: Ints, kind: Kinds) -> tuple[Floats, Floats]:
-    """Write which donors are above the mean of their leaf; return that mean, and what they add.
-
-    What those above have more than those below is nought where one kind is absent.
-    """
-    mean, gap = np.zeros(start.size), np.zeros(start.size)
-    for leaf in range(start.size):
-        rows = end[leaf] - start[leaf]
-        total = 0.0
-        for j in range(start[leaf], end[leaf]):
-            total += score[order[j]]
-        mean[leaf] = total / max(rows, 1)
-        above, number = 0.0, 0
-        for j in range(start[leaf], end[leaf]):
-            upper = score[order[j]] > mean[leaf]
-            kind[j] = upper
-            above += score[order[j]] if upper else 0.0
-            number += upper
-        if 0 < number < rows:
-            gap[leaf] = above / number - (total - above) / (rows - number)
-    return mean, gap
-
-
-@compiled(
-    "Tuple((int64[::1], uint8[::1], float64[::1], int64[::1], int64[::1]))(uint8[::1], int64[::1],"
-    " int64[::1], int64)"
-)
-def cells_of(
-    kind: Kinds, start: Ints, end: Ints, kinds: int
-) -> tuple[Ints, Kinds, Floats, Ints, Ints]:
-    """Return where the cells of each leaf begin; their kinds and shares; donors cell by cell."""
-    first, size = np.zeros(start.size + 1, dtype=np.int64), 0
-    seen = np.full(kinds, -1, dtype=np.int64)
-    for leaf in range(start.size):
-        for j in range(start[leaf], end[leaf]):
-            if seen[kind[j]] != leaf:
-                seen[kind[j]] = leaf
-                size += 1
-        first[leaf + 1] = size
-    own, share = np.empty(size, dtype=np.uint8), np.empty(size)
-    begin, order = np.zeros(size + 1, dtype=np.int64), np.empty(kind.size, dtype=np.int64)
-    number, place = np.zeros(kinds, dtype=np.int64), 0
-    for leaf in range(start.size):
-        rows, cell = end[leaf] - start[leaf], first[leaf]
-        for j in range(start[leaf], end[leaf]):
-            number[kind[j]] += 1
-        for k in range(kinds):
-            if number[k] > 0:
-                own[cell], share[cell] = k, number[k] / rows
-                begin[cell] = place
-                place, number[k] = place + number[k], place
-                cell += 1
-        for j in range(start[leaf], end[leaf]):
-            order[number[kind[j]]] = j
-            number[kind[j]] += 1
-        for j in range(first[leaf], cell):
-            number[own[j]] = 0
-    begin[size] = place
-    return first, own, share, order, begin
 
 
 @within("float64(float64)")
@@ -123,11 +57,11 @@ def _tables(place: Ints, value: Floats, slopes: Floats, step: Floats) -> None:
 
 
 @within(
-    "void(int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1],"
+    "void(int64[:, ::1], float64[:, ::1], float64[:, :], float64[::1], float64[:, ::1],"
     " float64[:, ::1])"
 )
 def _regressed(
-    place: Ints, value: Floats, inverse: Floats, total: Floats, sums: Floats, slopes: Floats
+    place: Ints, value: Floats, root: Floats, total: Floats, sums: Floats, slopes: Floats
 ) -> None:
     """Write the slopes of residuals, from their sums in all and by code."""
     right = np.zeros(slopes.shape)
@@ -137,44 +71,38 @@ def _regressed(
                 for c in range(slopes.shape[1]):
                     right[place[code, e], c] += value[code, e] * sums[code, c]
     right[0] += total
-    own = np.empty(len(inverse))
+    own = np.empty(len(root))
     for c in range(slopes.shape[1]):
         own[:] = 0.0
-        for u in range(len(inverse)):
-            much = right[u, c]
-            for t in range(len(inverse)):
-                own[t] += inverse[u, t] * much  # it is symmetric: a row, as it lies in memory
-        for t in range(len(inverse)):
+        for u in range(len(root)):  # row by row of the triangle, as it lies in memory
+            much = 0.0
+            for t in range(u + 1):
+                much += root[u, t] * right[t, c]
+            for t in range(u + 1):
+                own[t] += root[u, t] * much
+        for t in range(len(root)):
             slopes[t, c] = RELAX * own[t]
 
 
-@compiled("void(uint16[:, ::1], int64[::1], int64[::1], int32[:, ::1])")
-def hold(bins: Codes, features: Ints, start: Ints, held: Held) -> None:
-    """Write the codes of all rows, counted through all columns."""
-    for i in range(len(bins)):
-        for f in range(features.size):
-            held[i, f] = min(start[f] + bins[i, features[f]], start[f + 1] - 1)
-
-
 @compiled(
-    "void(int32[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], int64[::1],"
-    " int64[::1], uint8[::1], float64[::1], int64[::1], float64[:, ::1])"
+    "void(int32[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :],"
+    " float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], int32[::1],"
+    " int32[::1], uint8[::1], float64[::1], int64[::1], float64[:, ::1])"
 )
 def correct_one(  # noqa: C901  # compiled: one loop over rows
     held: Held,
     place: Ints,
     value: Floats,
     slopes: Floats,
-    inverse: Floats,
+    root: Floats,
     mean: Floats,
     gap: Floats,
     share: Floats,
     first: Ints,
     leaf: Ints,
     uniforms: Floats,
-    order: Ints,
-    begin: Ints,
+    order: Places,
+    begin: Places,
     kind: Kinds,
     most: Floats,
     donors: Ints,
@@ -194,7 +122,7 @@ def correct_one(  # noqa: C901  # compiled: one loop over rows
         total[0] += own
         for f in range(features):
             sums[held[i, f], 0] += own
-    _regressed(place, value, inverse, total, sums, once)
+    _regressed(place, value, root, total, sums, once)
     _tables(place, value, once, first_step)
     for i in range(0, rows, stride):
         much = -once[0, 0]
@@ -205,7 +133,7 @@ def correct_one(  # noqa: C901  # compiled: one loop over rows
         total[0] += much
         for f in range(features):
             sums[held[i, f], 0] += much
-    _regressed(place, value, inverse, total, sums, twice)
+    _regressed(place, value, root, total, sums, twice)
     _tables(place, value, twice, step)
     both = np.empty((len(place), 2))
     both[:, 0], both[:, 1] = first_step[:, 0], step[:, 0]
@@ -274,9 +202,9 @@ def _first_round(
                 sum_of_code[own[begin + c]] += moved[c]
 
 
-@within("int64(float64[::1], int64, float64, int64, int64[::1], int64[::1])")
+@within("int64(float64[::1], int64, float64, int64, int32[::1], int32[::1])")
 def _exchanged(
-    moved: Floats, size: int, uniform: float, begin: int, order: Ints, start: Ints
+    moved: Floats, size: int, uniform: float, begin: int, order: Places, start: Places
 ) -> int:
     """Return a donor of a kind that is to be drawn more often."""
     up = 0.0
@@ -295,8 +223,8 @@ def _exchanged(
 
 
 @compiled(
-    "void(int32[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[::1], int64[::1], int64[::1], float64[::1], int64[::1], int64[::1], uint8[::1],"
+    "void(int32[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :],"
+    " float64[::1], int64[::1], int64[::1], float64[::1], int32[::1], int32[::1], uint8[::1],"
     " uint8[::1], int64[::1], float64[:, ::1])"
 )
 def correct_several(  # noqa: C901, PLR0912  # compiled: one loop over rows
@@ -304,13 +232,13 @@ def correct_several(  # noqa: C901, PLR0912  # compiled: one loop over rows
     place: Ints,
     value: Floats,
     slopes: Floats,
-    inverse: Floats,
+    root: Floats,
     share: Floats,
     first: Ints,
     leaf: Ints,
     uniforms: Floats,
-    order: Ints,
-    begins: Ints,
+    order: Places,
+    begins: Places,
     kind: Kinds,
     own: Kinds,
     donors: Ints,
@@ -357,10 +285,10 @@ def correct_several(  # noqa: C901, PLR0912  # compiled: one loop over rows
             sum_of_code = sums[held[i, f]]
             for c in range(kinds):
                 sum_of_code[c] += rest[c]
-    _regressed(place, value, inverse, total, sums, once)
+    _regressed(place, value, root, total, sums, once)
     _tables(place, value, once, step)
     _first_round(held, step, once, first, own, share, leaf, sums, total)
-    _regressed(place, value, inverse, total, sums, twice)
+    _regressed(place, value, root, total, sums, twice)
     both = np.empty((len(place), 2 * kinds))
     for c in range(kinds):
         both[:, 2 * c] = step[:, c]

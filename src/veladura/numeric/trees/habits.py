@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints
 
@@ -60,7 +62,7 @@ class Habits:
                 found[(steps % unit == 0) & (ROOM * unit <= room)] = place
         return found
 
-    def landed(self, numbers: Floats, classes: Ints) -> Floats:
+    def landed(self, numbers: Floats, classes: NDArray[Any]) -> Floats:
         """Return the nearest numbers as round as asked: multiples of a unit, not of the next.
 
         Examples

@@ -28,6 +28,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.transforms import Transform
@@ -229,6 +230,14 @@ class LeafLaw:
     centre: Floats
     scale: Floats
 
+    @property
+    def everybody(self) -> bool:
+        """Whether all rows are donors, each once, and of one stratum."""
+        law = self.law
+        if self.rows.size != law.places.size or len(law.quantiles) > 1 or law.stratum.any():
+            return False
+        return bool((np.bincount(self.rows, minlength=law.places.size) == 1).all())
+
     @cached_property
     def margins(self) -> dict[int, tuple[Floats, Floats]]:
         """By stratum, the distribution function H of moved scores: its points and heights.
@@ -238,6 +247,9 @@ class LeafLaw:
         law = self.law
         if law.common:
             return {part: (spread.points, spread.heights) for part, spread in law.common.items()}
+        if self.everybody:
+            pool = law.pool[self.rows]
+            return {part: mixture(self.centre[pool], self.scale[pool]) for part in law.quantiles}
         centre, scale = law.score.copy(), law.isolation.copy()
         centre[self.rows], scale[self.rows] = self.centre, self.scale
         parts = {part: law.pool & (law.stratum == part) for part in law.quantiles}
@@ -264,9 +276,9 @@ class LeafLaw:
         return found
 
     @cached_property
-    def roundness(self) -> Ints:
+    def roundness(self) -> NDArray[np.uint8]:
         """How round the number of each donor is, where it has room to move."""
-        found: Ints = np.zeros(self.rows.size, dtype=np.int64)
+        found: NDArray[np.uint8] = np.zeros(self.rows.size, dtype=np.uint8)
         if len(self.law.habits.units) == 1:
             return found
         here = np.flatnonzero(self.law.moves[self.rows])

@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.jit import compiled, inner
+from veladura.base.sorting import argsort
 from veladura.numeric.trees.tree import END, START, Tree
 
 Draws = Literal["bayesian", "plain"]
@@ -73,12 +74,12 @@ def by_value(tree: Tree, values: Floats | Ints) -> Tree:
         Of the rows of the original.
     """
     order, leaves = tree.order.copy(), tree.leaves()
-    keys = values[order].astype(np.float64)
+    keys = values.take(order).astype(np.float64, copy=False)
     start, end = (np.ascontiguousarray(tree.nodes[leaves, at]) for at in (START, END))
     large = end - start > LARGE
     sort_stretches(keys, order, start[~large], end[~large])
     for first, last in zip(start[large], end[large], strict=True):
-        order[first:last] = order[first:last][np.argsort(keys[first:last], kind="stable")]
+        order[first:last] = order[first:last][argsort(keys[first:last])]
     return replace(tree, order=order)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints
-from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.bins import Binning, Predictors, cuts
 from veladura.numeric.trees.calibration import Calibration, Fit
 from veladura.numeric.trees.model import Pair, Recipients, TreeModel, Values
@@ -219,7 +218,7 @@ def _of_states(variable: Variable, moments: Moments) -> Fit | None:
     place[frequent] = np.arange(frequent.size)
     code = place[variable.state]
     slopes, spread = moments.fit(code[rows], np.ones(rows.size))
-    return Fit(moments.terms, slopes, moments.inverse, spread, rows, code)
+    return Fit(moments.terms, slopes, moments.root, spread, rows, code)
 
 
 def _of_numbers(variable: Variable, moments: Moments, least: int) -> Fit | None:
@@ -230,10 +229,10 @@ def _of_numbers(variable: Variable, moments: Moments, least: int) -> Fit | None:
     inside = moments.rows[numbers]
     if inside.size < least:
         return None
-    share = variable.ranks(inside) / (2 * inside.size) + 0.5
+    own = variable.normal_scores(inside)
     score = np.zeros(variable.state.size)
-    score[inside] = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
+    score[inside] = own
     code = np.zeros(variable.state.size, dtype=np.int64)
     part = moments.at(numbers)
-    slopes, spread = part.fit(code[inside], score[inside])
-    return Fit(moments.terms, slopes, part.inverse, spread, inside, code, score)
+    slopes, spread = part.fit(code[: inside.size], own)
+    return Fit(moments.terms, slopes, part.root, spread, inside, code, score)

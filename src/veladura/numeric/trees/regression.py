@@ -73,6 +73,17 @@ class Terms:
             first.append(first[-1] + write(count, place[at], value[at], first[-1]))
         return cls(features, start, place, value, np.array(first))
 
+    def head(self, columns: int) -> Terms:
+        """Return the terms of the first columns: parts of the same memory."""
+        codes = int(self.start[columns])
+        return Terms(
+            self.features[:columns],
+            self.start[: columns + 1],
+            self.place[:codes],
+            self.value[:codes],
+            self.first[: columns + 1],
+        )
+
     def among(self, features: Ints) -> tuple[Terms, Ints]:
         """Return the terms of some of the columns, and which of all terms they are."""
         at = [int(np.flatnonzero(self.features == column)[0]) for column in features]
@@ -128,7 +139,14 @@ class Moments:
         return cls(predictors, rows, terms, terms.products(predictors, rows))
 
     def among(self, features: Sequence[int]) -> Moments:
-        """Return the moments of some of the columns."""
+        """Return the moments of some of the columns; of the first ones the root is shared too."""
+        size = len(features)
+        if np.array_equal(np.sort(self.terms.features[:size]), np.sort(features)):
+            terms = self.terms.head(size)
+            first = slice(terms.number)
+            part = Moments(self.predictors, self.rows, terms, self.products[first, first])
+            part.__dict__["root"] = self.root[first, first]
+            return part
         terms, which = self.terms.among(np.asarray(features, dtype=np.int64))
         return Moments(self.predictors, self.rows, terms, self.products[np.ix_(which, which)])
 
@@ -144,11 +162,16 @@ class Moments:
         return Moments(self.predictors, rows, self.terms, products)
 
     @cached_property
-    def inverse(self) -> Floats:
-        """The inverse of the products, with the ridge."""
+    def root(self) -> Floats:
+        """The root R of the inverse R'R of the products with the ridge, a lower triangle.
+
+        It is the inverse of the Cholesky factor: the root of the first columns is its upper left
+        part, so that columns that are synthesised one after the other share one.
+        """
         ridge = np.full(self.terms.number, RIDGE)
         ridge[0] = 1e-9
-        return np.asarray(np.linalg.inv(self.products + np.diag(ridge)), np.float64)
+        factor = np.linalg.cholesky(self.products + np.diag(ridge))
+        return np.ascontiguousarray(np.tril(np.linalg.inv(factor)))
 
     def fit(self, code: Ints, weight: Floats) -> tuple[Floats, Floats]:
         """Return ridge regressions of some responses (Hoerl and Kennard 1970), and their spread.
@@ -157,6 +180,7 @@ class Moments:
         for each response; the spread is the covariance of the fitted values.
         """
         terms = self.terms
+        kinds = int(code.max()) + 1
         right = responses(
             self.predictors.bins,
             self.rows,
@@ -166,9 +190,10 @@ class Moments:
             terms.value,
             code,
             weight,
-            np.zeros((terms.number, int(code.max()) + 1)),
+            np.zeros((len(terms.place), kinds)),
+            np.zeros((terms.number, kinds)),
         )
-        slopes = self.inverse @ right
+        slopes = self.root.T @ (self.root @ right)
         mean = slopes.T @ self.products[:, 0] / self.rows.size
         spread = slopes.T @ self.products @ slopes / self.rows.size
         return slopes, spread - np.outer(mean, mean)
@@ -233,7 +258,7 @@ def moments(
 
 @compiled(
     "float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
-    " float64[:, ::1], int64[::1], float64[::1], float64[:, ::1])"
+    " float64[:, ::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])"
 )
 def responses(
     bins: NDArray[np.uint16],
@@ -244,16 +269,20 @@ def responses(
     value: Floats,
     code: Ints,
     weight: Floats,
+    total: Floats,
     right: Floats,
 ) -> Floats:
-    """Return the products of the terms with the responses."""
+    """Return the products of the terms with the responses, whose totals by code come first."""
     for i in range(rows.size):
-        right[0, code[i]] += weight[i]
+        own, much = code[i], weight[i]
+        right[0, own] += much
         for f in range(features.size):
-            held = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
-            for e in range(ENTRIES):
-                if place[held, e] >= 0:
-                    right[place[held, e], code[i]] += value[held, e] * weight[i]
+            total[min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1), own] += much
+    for held in range(len(place)):
+        for e in range(ENTRIES):
+            if place[held, e] >= 0:
+                for c in range(right.shape[1]):
+                    right[place[held, e], c] += value[held, e] * total[held, c]
     return right
 
 

@@ -158,37 +158,22 @@ class Tree:
             return np.concatenate(list(leaves))
 
     def _find(self, predictors: Predictors, which: Ints, root: Ints | None) -> Ints:
-        place = np.arange(which.size)
         if root is None or not np.any(root):
-            roots = np.array([0, which.size])
+            place, roots = np.arange(which.size, dtype=np.int32), np.array([0, which.size])
         else:
-            place, roots = (
-                np.argsort(root, kind="stable"),
-                np.append(0, np.cumsum(np.bincount(root))),
-            )
+            place = np.argsort(root, kind="stable").astype(np.int32)
+            roots = np.append(0, np.cumsum(np.bincount(root)))
         used = np.flatnonzero(np.bincount(self.nodes[:, FEATURE] + 1)[1:])
-        at, high, words = layout_of(predictors.levels[used], predictors.categorical[used], head=1)
+        at, high, words = layout_of(predictors.levels[used], predictors.categorical[used])
         layout = np.zeros((predictors.levels.size, 4), dtype=np.int64)
         layout[used] = np.column_stack(
             [at, high, predictors.levels[used], predictors.categorical[used]]
         )
-        records = np.zeros((which.size, words), dtype=np.int64)
-        records[:, 0] = place
-        pack(predictors.bins, which[place], used, at, high, records.view(np.uint8))
-        spare = np.empty_like(records)
+        codes = scratch("records", (which.size, words), np.int64).view(np.uint8)
+        pack(predictors.bins, which, used, at, high, codes)
+        spare = scratch("places", (which.size,), np.int32)
         leaves = np.empty(which.size, dtype=np.int64)
-        find_leaves(
-            records,
-            records.view(np.uint8),
-            spare,
-            spare.view(np.uint8),
-            layout,
-            self.nodes,
-            self.sets,
-            self.stop,
-            roots,
-            leaves,
-        )
+        find_leaves(codes, place, spare, layout, self.nodes, self.sets, self.stop, roots, leaves)
         return leaves
 
 
@@ -333,13 +318,14 @@ def _records(
 
     columns = np.asarray(features, dtype=np.int64)
     levels, categorical = predictors.levels[columns], predictors.categorical[columns]
-    at, high, words = layout_of(levels, categorical, HEAD)
+    at, high, words = layout_of(levels, categorical)
+    at, high = at + 8 * HEAD, np.where(high, high + 8 * HEAD, 0)
     handicap = unbiased & (columns < predictors.levels.size - predictors.scores)
     before = np.cumsum(levels) - levels
     layout = np.column_stack([columns, at, high, levels, categorical, before, handicap]).astype(
         np.int64
     )
-    records = scratch("records", (rows.size, words), np.int64)
+    records = scratch("records", (rows.size, HEAD + words), np.int64)
     records[:, TARGET], records[:, ROW] = target[rows], rows
     pack(predictors.bins, rows, columns, at, high, records.view(np.uint8))
     return layout, records
@@ -349,7 +335,9 @@ def _masses(target: Ints, rows: int, shift: int) -> Ints:
     """Return numbers as masses: shifted, plus one; coarser where the sum would overflow a word."""
     most = 2 ** (62 - shift) // max(rows, 1)
     largest = int(np.abs(target).max(initial=0))
-    masses: Ints = ((target // (largest // most + 1)) << shift) + 1
+    unit = largest // most + 1
+    masses: Ints = (target if unit == 1 else target // unit) << shift
+    masses += 1
     return masses
 
 
@@ -381,5 +369,5 @@ def ranks_of_places(place: Ints) -> Ints:
     """
     count = np.bincount(place)
     doubled = 2 * np.cumsum(count) - count + 1  # twice the mean of the ranks first to last
-    centred: Ints = doubled[place] - (place.size + 1)
+    centred: Ints = (doubled - (place.size + 1)).take(place)
     return centred

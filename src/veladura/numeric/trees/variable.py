@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError
+from veladura.numeric.normal import normal_quantile
 from veladura.numeric.transforms import Transform, TransformName
 from veladura.numeric.trees.crowd import Crowd
 from veladura.numeric.trees.law import MIN_PEOPLE, NumberLaw
@@ -124,6 +125,17 @@ class Variable:
         if self.transform is None and self.order is not None:
             return ranks_of_places(self.order[rows])
         return ranks(self.scaled()[rows])
+
+    def normal_scores(self, rows: Ints) -> Floats:
+        """Return the normal scores of the mid-ranks of the numbers of some rows, transformed."""
+        if self.transform is None and self.order is not None:
+            place = self.order.take(rows)  # equal numbers have equal scores: one for each
+        else:
+            place = np.unique(self.scaled()[rows], return_inverse=True)[1].reshape(-1)
+        count, half = np.bincount(place), 0.5 / rows.size
+        share = (np.cumsum(count) - count / 2) / rows.size
+        scores: Floats = normal_quantile(np.clip(share, half, 1 - half)).take(place)
+        return scores
 
     def inside(self, places: Floats) -> Mask:
         """Return which numbers are within the limits."""
