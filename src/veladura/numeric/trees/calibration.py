@@ -46,7 +46,7 @@ class Fit:
     slopes
         A column for each response.
     inverse
-        The inverse of the products of the terms.
+        The inverse of the products of the terms that have slopes.
     spread
         The covariance of the fitted values.
     rows
@@ -65,7 +65,12 @@ class Fit:
     code: Ints
     score: Floats | None = None
 
-    def of_tree(self, tree: Tree) -> Calibration:
+    @property
+    def number(self) -> int:
+        """How many terms have slopes."""
+        return int(np.count_nonzero(np.diag(self.inverse)))
+
+    def of_tree(self, tree: Tree, released: Floats | None = None) -> Calibration:
         """Return the calibration of draws from a tree."""
         leaves = tree.leaves()
         leaves = leaves[np.argsort(tree.nodes[leaves, START], kind="stable")]
@@ -77,7 +82,8 @@ class Fit:
             kinds, kind = self.slopes.shape[1], self.code.astype(np.uint8)[tree.order]
         else:
             kinds, kind = 2, np.empty(tree.order.size, dtype=np.uint8)
-            mean, gap = halve(self.score, tree.order, start, end, kind)
+            score = self.score[tree.order] if released is None else released
+            mean, gap = halve(score, np.arange(score.size), start, end, kind)
         return Calibration(self, index, kind, mean, gap, *cells_of(kind, start, end, kinds))
 
 

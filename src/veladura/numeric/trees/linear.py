@@ -27,6 +27,8 @@ from veladura.numeric.trees.variable import Variable
 FEWEST_ROWS = 50
 CHANCE = 2.0  # a regression on k terms of nothing explains k / n by chance: more is wanted
 STEPS = 2.0**20
+NODES = (-(3**-0.5), 3**-0.5)  # of the mean over a uniform step (Gauss and Legendre)
+OUTERMOST = 0.01  # of the numbers at either end: a slope is not to be theirs
 DIRECTIONS = 3  # of a variable with many states
 ENOUGH = 65_536  # rows, evenly spaced, that say where a score is cut into 255 bins
 
@@ -111,14 +113,13 @@ def regressions_of(
         Moments of these rows that other variables use too; their own by default.
     rows_per_term
         Fewest rows for each term: a regression on too many terms fits chance, and rows that it was
-        not fitted on get other scores than their like.
+        not fitted on get other scores than their like. The columns that explain most have terms.
     """
     if len(features) < 2 or training.rows.size < FEWEST_ROWS:  # noqa: PLR2004
         return None
     moments = moments_of(training, features) if shared is None else shared.among(features)
-    least = int(max(rows_per_term * moments.terms.number, FEWEST_ROWS))
-    states = _of_states(variable, moments) if training.rows.size >= least else None
-    return Regressions(moments, states, _of_numbers(variable, moments, least))
+    states = _of_states(variable, moments, rows_per_term)
+    return Regressions(moments, states, *_of_numbers(variable, moments, rows_per_term))
 
 
 def score_rows(
@@ -161,28 +162,40 @@ def _rounded(tables: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regressions:
-    """The regressions of one variable: of its states and of its numbers. Never released."""
+    """The regressions of one variable. Never released.
+
+    Attributes
+    ----------
+    states
+        That of its states.
+    numbers
+        That of the normal scores of its numbers: it makes a predictor.
+    amounts
+        That of the numbers themselves, the outermost cut back: draws are calibrated by it, because
+        means and regressions are of amounts.
+    """
 
     moments: Moments
     states: Fit | None
     numbers: Fit | None
+    amounts: Fit | None
 
     def directions(self) -> list[Floats]:
         """Return the slopes of those linear predictors that explain more than chance does."""
         found = []
-        chance = CHANCE * self.moments.terms.number
         if self.states is not None:
             rows = self.moments.rows
+            chance = CHANCE * self.states.number / rows.size
             root = np.sqrt(np.bincount(self.states.code[rows]) / rows.size)
             values, vectors = np.linalg.eigh(self.states.spread / np.outer(root, root))
             best = np.argsort(-values, kind="stable")[:DIRECTIONS]
-            best = best[values[best] > chance / rows.size]
+            best = best[values[best] > chance]
             if best.size:
                 found.append(self.states.slopes @ (vectors[:, best] / root[:, None]))
         if self.numbers is not None and self.numbers.score is not None:
             score = self.numbers.score[self.numbers.rows]
             explained = self.numbers.spread[0, 0] / max(float(score.var()), 1e-12)
-            if explained > chance / score.size:
+            if explained > CHANCE * self.numbers.number / score.size:
                 found.append(self.numbers.slopes)
         return found
 
@@ -199,15 +212,33 @@ class Regressions:
         return replace(
             pair,
             state_calibration=_calibration(self._one_response(), pair.states),
-            number_calibration=_calibration(self.numbers, pair.numbers),
+            number_calibration=self._of_released(pair),
         )
+
+    def _of_released(self, pair: Pair) -> Calibration | None:
+        """Return the calibration of draws of numbers, by what donors release in the mean.
+
+        A donor's number moves: near a gap in a small column its mean is another than the number.
+        """
+        fit = self.amounts
+        if fit is None or fit.score is None or pair.numbers is None or pair.law is None:
+            return None
+        own, every = fit.score[fit.rows], np.arange(pair.numbers.order.size)
+        both = [pair.law.moved(every, np.full(every.size, side)) for side in NODES]
+        released = np.mean([np.clip(one, own.min(), own.max()) for one in both], axis=0)
+        return fit.of_tree(pair.numbers, released)
 
 
 def _calibration(fit: Fit | None, tree: Tree | None) -> Calibration | None:
     return None if fit is None or tree is None else fit.of_tree(tree)
 
 
-def _of_states(variable: Variable, moments: Moments) -> Fit | None:
+def _most_terms(moments: Moments, rows_per_term: float) -> int:
+    """Return how many terms so many rows allow."""
+    return moments.terms.number if rows_per_term == 0 else int(moments.rows.size / rows_per_term)
+
+
+def _of_states(variable: Variable, moments: Moments, rows_per_term: float) -> Fit | None:
     """Return the regressions of indicators of states; rarer states are one."""
     rows = moments.rows
     count = np.bincount(variable.state[rows], minlength=variable.states)
@@ -217,23 +248,34 @@ def _of_states(variable: Variable, moments: Moments) -> Fit | None:
     frequent = present[np.argsort(-count[present], kind="stable")[:MOST_LEVELS]]
     place = np.full(count.size, frequent.size)
     place[frequent] = np.arange(frequent.size)
-    code = place[variable.state]
-    slopes, spread = moments.fit(code[rows], np.ones(rows.size))
+    code, ones = place[variable.state], np.ones(rows.size)
+    moments = moments.strongest(code[rows], ones, _most_terms(moments, rows_per_term))
+    slopes, spread = moments.fit(code[rows], ones)
     return Fit(moments.terms, slopes, moments.inverse, spread, rows, code)
 
 
-def _of_numbers(variable: Variable, moments: Moments, least: int) -> Fit | None:
-    """Return the regression of the normal scores of numbers; None for fewer than ``least``."""
+def _of_numbers(
+    variable: Variable, moments: Moments, rows_per_term: float
+) -> tuple[Fit | None, Fit | None]:
+    """Return the regressions of the normal scores of numbers and of the numbers; None for few."""
     if variable.places is None:
-        return None
+        return None, None
     numbers = variable.state[moments.rows] == 0
     inside = moments.rows[numbers]
-    if inside.size < least:
-        return None
+    if inside.size < FEWEST_ROWS:
+        return None, None
     share = variable.ranks(inside) / (2 * inside.size) + 0.5
-    score = np.zeros(variable.state.size)
-    score[inside] = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
-    code = np.zeros(variable.state.size, dtype=np.int64)
+    scores = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
+    own = variable.places[inside]
+    amounts = np.clip(own, *np.quantile(own, [OUTERMOST, 1 - OUTERMOST]))
     part = moments.at(numbers)
-    slopes, spread = part.fit(code[inside], score[inside])
-    return Fit(moments.terms, slopes, part.inverse, spread, inside, code, score)
+    code = np.zeros(variable.state.size, dtype=np.int64)
+    part = part.strongest(code[inside], scores, _most_terms(part, rows_per_term))
+    return _of_response(part, code, scores), _of_response(part, code, amounts)
+
+
+def _of_response(moments: Moments, code: Ints, response: Floats) -> Fit:
+    score = np.zeros(code.size)
+    score[moments.rows] = response
+    slopes, spread = moments.fit(code[moments.rows], response)
+    return Fit(moments.terms, slopes, moments.inverse, spread, moments.rows, code, score)
