@@ -60,6 +60,26 @@ PRIVATE = {
 }
 
 
+def effects_of(country: pd.DataFrame) -> dict[str, float]:
+    """Return the design effects of figures in five earlier rounds, as an office publishes them."""
+    alone = vd.Sampling(weights="weight")
+    found: dict[str, list[float]] = {}
+    for earlier in range(5):
+        release = release_of("original", draw_sample(country, 9_000 + earlier, DESIGN), 0)
+        for name, figure, columns in (
+            ("income", vd.survey_mean, ("income",)),
+            ("rent", vd.survey_mean, ("rent",)),
+            ("total income", vd.survey_total, ("income",)),
+            ("total rent", vd.survey_total, ("rent",)),
+            ("income / rent", vd.survey_ratio, ("income", "rent")),
+        ):
+            clustered, rows = (
+                figure(release, *columns, **how) for how in ({}, {"sampling": alone})
+            )
+            found.setdefault(name, []).append(float(clustered.variance[0] / rows.variance[0]))
+    return {name: max(1.0, round(float(np.mean(each)), 1)) for name, each in found.items()}
+
+
 def truth_of(country: pd.DataFrame) -> np.ndarray:
     """Return the figures of everybody."""
     income, rent = country["income"], country["rent"]
@@ -78,7 +98,9 @@ def opened(sample: pd.DataFrame, *names: str) -> Table:
     return vd.open(sample[list(names)] if names else sample, roles)
 
 
-def release_of(method: str, sample: pd.DataFrame, seed: int) -> Release:
+def release_of(
+    method: str, sample: pd.DataFrame, seed: int, effects: dict[str, float] | None = None
+) -> Release:
     """Return a sample as one of the methods releases it."""
     alone = sample.drop(columns=["year", "household"])
     if method == "k-anonymity":
@@ -97,7 +119,9 @@ def release_of(method: str, sample: pd.DataFrame, seed: int) -> Release:
         names = ("weight", "sex", "work", "income", "rent")
         limits = {name: high for name, (_, high) in PRIVATE["bounds"].items()}
         cut = alone.assign(**{name: alone[name].clip(upper=high) for name, high in limits.items()})
-        return vd.Marginals(columns=names, **PRIVATE).protect(opened(cut, *names))
+        recipe = vd.Marginals(columns=names, design_effects=effects or {}, **PRIVATE)
+        # areas and households are not released, and the release says so
+        return recipe.protect(vd.open(cut, {n: {"role": r} for n, r in ROLES.items()}))
     spare = alone.assign(spare=np.arange(len(alone)) % 7)
     return vd.Recode(columns={"spare": {"round": 5}}).protect(opened(spare))
 
@@ -129,9 +153,10 @@ def main(data: Path, methods: tuple[str, ...] = METHODS) -> None:
         started, rows = time.process_time(), []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            effects = effects_of(country) if method == "private" else None
             for run in range(RUNS):
                 sample = draw_sample(country, 10_000 + run, DESIGN)
-                rows.append(intervals(release_of(method, sample, run)))
+                rows.append(intervals(release_of(method, sample, run, effects)))
         value, lower, upper, error = np.array(rows).transpose(1, 0, 2)
         share = np.mean((lower <= truth) & (truth <= upper), axis=0)
         print(f"  {method:12}", *(f"{one:.3f}" for one in share), end="")

@@ -262,7 +262,7 @@ def _holders(
     }
 
 
-def _known_among(column: Column, everyone: Column) -> Known | None:
+def known_among(column: Column, everyone: Column) -> Known | None:
     """Return what is known of the numbers of everyone, where these are those of a few of them."""
     given = column.values[~column.missing]
     values, count = np.unique(given, return_counts=True)
@@ -323,7 +323,7 @@ def _variable(
     if whole is not None and column.labels is None:
         known = _known(column, whole)
     if everyone is not None and column.labels is None and _distinct(column):
-        known = _known_among(column, everyone)
+        known = known_among(column, everyone)
     bounds = recipe.limits.get(column.name)
     smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
     return variable_of(

@@ -70,7 +70,7 @@ class Fit:
         """How many terms have slopes."""
         return int(np.count_nonzero(np.diag(self.inverse)))
 
-    def of_tree(self, tree: Tree, released: Floats | None = None) -> Calibration:
+    def of_tree(self, tree: Tree) -> Calibration:
         """Return the calibration of draws from a tree."""
         leaves = tree.leaves()
         leaves = leaves[np.argsort(tree.nodes[leaves, START], kind="stable")]
@@ -82,8 +82,7 @@ class Fit:
             kinds, kind = self.slopes.shape[1], self.code.astype(np.uint8)[tree.order]
         else:
             kinds, kind = 2, np.empty(tree.order.size, dtype=np.uint8)
-            score = self.score[tree.order] if released is None else released
-            mean, gap = halve(score, np.arange(score.size), start, end, kind)
+            mean, gap = halve(self.score, tree.order, start, end, kind)
         return Calibration(self, index, kind, mean, gap, *cells_of(kind, start, end, kinds))
 
 

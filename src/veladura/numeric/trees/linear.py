@@ -27,8 +27,6 @@ from veladura.numeric.trees.variable import Variable
 FEWEST_ROWS = 50
 CHANCE = 2.0  # a regression on k terms of nothing explains k / n by chance: more is wanted
 STEPS = 2.0**20
-NODES = (-(3**-0.5), 3**-0.5)  # of the mean over a uniform step (Gauss and Legendre)
-OUTERMOST = 0.01  # of the numbers at either end: a slope is not to be theirs
 DIRECTIONS = 3  # of a variable with many states
 ENOUGH = 65_536  # rows, evenly spaced, that say where a score is cut into 255 bins
 
@@ -119,7 +117,7 @@ def regressions_of(
         return None
     moments = moments_of(training, features) if shared is None else shared.among(features)
     states = _of_states(variable, moments, rows_per_term)
-    return Regressions(moments, states, *_of_numbers(variable, moments, rows_per_term))
+    return Regressions(moments, states, _of_numbers(variable, moments, rows_per_term))
 
 
 def score_rows(
@@ -162,23 +160,11 @@ def _rounded(tables: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regressions:
-    """The regressions of one variable. Never released.
-
-    Attributes
-    ----------
-    states
-        That of its states.
-    numbers
-        That of the normal scores of its numbers: it makes a predictor.
-    amounts
-        That of the numbers themselves, the outermost cut back: draws are calibrated by it, because
-        means and regressions are of amounts.
-    """
+    """The regressions of one variable: of its states and of its numbers. Never released."""
 
     moments: Moments
     states: Fit | None
     numbers: Fit | None
-    amounts: Fit | None
 
     def directions(self) -> list[Floats]:
         """Return the slopes of those linear predictors that explain more than chance does."""
@@ -212,21 +198,8 @@ class Regressions:
         return replace(
             pair,
             state_calibration=_calibration(self._one_response(), pair.states),
-            number_calibration=self._of_released(pair),
+            number_calibration=_calibration(self.numbers, pair.numbers),
         )
-
-    def _of_released(self, pair: Pair) -> Calibration | None:
-        """Return the calibration of draws of numbers, by what donors release in the mean.
-
-        A donor's number moves: near a gap in a small column its mean is another than the number.
-        """
-        fit = self.amounts
-        if fit is None or fit.score is None or pair.numbers is None or pair.law is None:
-            return None
-        own, every = fit.score[fit.rows], np.arange(pair.numbers.order.size)
-        both = [pair.law.moved(every, np.full(every.size, side)) for side in NODES]
-        released = np.mean([np.clip(one, own.min(), own.max()) for one in both], axis=0)
-        return fit.of_tree(pair.numbers, released)
 
 
 def _calibration(fit: Fit | None, tree: Tree | None) -> Calibration | None:
@@ -250,32 +223,23 @@ def _of_states(variable: Variable, moments: Moments, rows_per_term: float) -> Fi
     place[frequent] = np.arange(frequent.size)
     code, ones = place[variable.state], np.ones(rows.size)
     moments = moments.strongest(code[rows], ones, _most_terms(moments, rows_per_term))
-    slopes, spread = moments.fit(code[rows], ones)
+    slopes, spread = moments.fit(code[rows], ones, twice=rows_per_term > 0)
     return Fit(moments.terms, slopes, moments.inverse, spread, rows, code)
 
 
-def _of_numbers(
-    variable: Variable, moments: Moments, rows_per_term: float
-) -> tuple[Fit | None, Fit | None]:
-    """Return the regressions of the normal scores of numbers and of the numbers; None for few."""
+def _of_numbers(variable: Variable, moments: Moments, rows_per_term: float) -> Fit | None:
+    """Return the regression of the normal scores of numbers; None for a few."""
     if variable.places is None:
-        return None, None
+        return None
     numbers = variable.state[moments.rows] == 0
     inside = moments.rows[numbers]
     if inside.size < FEWEST_ROWS:
-        return None, None
+        return None
     share = variable.ranks(inside) / (2 * inside.size) + 0.5
-    scores = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
-    own = variable.places[inside]
-    amounts = np.clip(own, *np.quantile(own, [OUTERMOST, 1 - OUTERMOST]))
-    part = moments.at(numbers)
+    score = np.zeros(variable.state.size)
+    score[inside] = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
     code = np.zeros(variable.state.size, dtype=np.int64)
-    part = part.strongest(code[inside], scores, _most_terms(part, rows_per_term))
-    return _of_response(part, code, scores), _of_response(part, code, amounts)
-
-
-def _of_response(moments: Moments, code: Ints, response: Floats) -> Fit:
-    score = np.zeros(code.size)
-    score[moments.rows] = response
-    slopes, spread = moments.fit(code[moments.rows], response)
-    return Fit(moments.terms, slopes, moments.inverse, spread, moments.rows, code, score)
+    part = moments.at(numbers)
+    part = part.strongest(code[inside], score[inside], _most_terms(part, rows_per_term))
+    slopes, spread = part.fit(code[inside], score[inside], twice=rows_per_term > 0)
+    return Fit(moments.terms, slopes, part.inverse, spread, inside, code, score)

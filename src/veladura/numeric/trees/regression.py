@@ -187,17 +187,23 @@ class Moments:
                 used.extend(own.tolist())
         return replace(self, used=np.sort(used))
 
-    def fit(self, code: Ints, weight: Floats) -> tuple[Floats, Floats]:
+    def fit(self, code: Ints, weight: Floats, *, twice: bool = False) -> tuple[Floats, Floats]:
         """Return ridge regressions of some responses (Hoerl and Kennard 1970), and their spread.
 
         Response c is the weight of the rows with code c, and 0 elsewhere. The slopes have a column
         for each response; the spread is the covariance of the fitted values.
+
+        Parameters
+        ----------
+        twice
+            Whether what the ridge holds back is regressed once more (twicing, Tukey 1977, sec.
+            16C): the mean of a group of n rows is then too small by a share 1 / (n + 1)^2, and no
+            more by 1 / (n + 1). For few terms: with many that nearly agree the ridge is needed.
         """
         right = self._responses(code, weight)
         slopes = self.inverse @ right
-        # what the ridge holds back is regressed once more (twicing, Tukey 1977, sec. 16C): a slope
-        # of k / (n + k) too little becomes one of its square, and rare terms stay held
-        slopes = slopes + self.inverse @ (right - self.products @ slopes)
+        if twice:
+            slopes = slopes + self.inverse @ (right - self.products @ slopes)
         mean = slopes.T @ self.products[:, 0] / self.rows.size
         spread = slopes.T @ self.products @ slopes / self.rows.size
         return slopes, spread - np.outer(mean, mean)
