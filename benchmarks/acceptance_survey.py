@@ -42,21 +42,22 @@ NAMES = (
 )
 PRIVATE = {
     "epsilon": 5.0,
-    "m": 10,
+    "m": 20,
+    "rounds": 6,  # of fewer tables the weight is not measured with the income
     "domain": {"sex": ["female", "male"], "work": list(WORK)},
     "bounds": {"weight": (0, 3000), "income": (0, 200_000), "rent": (0, 4000)},
     "bins": {
-        "income": [1, 2500, 5e3, 1e4, 1.5e4, 2e4, 2.5e4, 3e4, 4e4, 5e4, 6e4, 8e4, 1e5, 1.3e5],
-        "weight": 20,
-        "rent": 20,
+        "income": [1, 1e4, 2e4, 3e4, 4e4, 5e4, 7e4, 1.1e5],
+        "weight": [100, 200, 300, 400, 500, 700, 1000],
+        "rent": [300, 400, 500, 600, 700, 800, 1000, 1300, 1800],
     },
     "workload": [
         ["weight", "income"],
         ["weight", "rent"],
-        ["weight", "work"],
         ["income", "rent"],
         ["income", "sex", "work"],
     ],
+    "rules": [f'work == "{work}" implies income >= 1' for work in WORK[1:4]],
 }
 
 

@@ -265,6 +265,8 @@ def _holders(
 def known_among(column: Column, everyone: Column) -> Known | None:
     """Return what is known of the numbers of everyone, where these are those of a few of them."""
     given = column.values[~column.missing]
+    if given.size * SPIKE_SHARE >= FEW_RANKED:
+        return None  # beside a spike that all but a twentieth share there are enough
     values, count = np.unique(given, return_counts=True)
     if count[count < SPIKE_SHARE * given.size].sum() >= FEW_RANKED:
         return None
