@@ -32,6 +32,21 @@ def design_in(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(role for role in ROLES if isinstance(told, list) and role in told)
 
 
+def effect_words(figure: str, effect: float) -> str:
+    """Return what an analyst must know of an interval that has a declared design effect.
+
+    Examples
+    --------
+    >>> effect_words("rent", 13.5)[:46]
+    'the clusters of the survey are not released: t'
+    """
+    return (
+        "the clusters of the survey are not released: the sampling part of the variance is"
+        f" multiplied by the design effect that the holder declares for {figure!r} ({effect:g});"
+        " that of the noise is not."
+    )
+
+
 def design_words(roles: Sequence[str]) -> str:
     """Return what an analyst must know of a design that is not released.
 

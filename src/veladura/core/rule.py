@@ -60,6 +60,10 @@ class Rule(ABC):
         """Whether the rule adds to the variance that a fit to one dataset gives."""
         return True
 
+    def design_effect(self, figure: str) -> float | None:  # noqa: ARG002
+        """Return the design effect that the holder declares for a figure; None for none."""
+        return None
+
     def combines(self, m: int) -> bool:
         """Whether the estimates of m datasets can be combined."""
         return not self.refusal and m >= self.least_datasets

@@ -7,7 +7,7 @@ variance of an estimate, tests, what may be concluded, the lines an analyst copi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -149,12 +149,21 @@ class NoiseAwareRows(Rule):
     between datasets is that of the posterior: sampling error and noise. This is the rule of
     Raghunathan, Reiter and Rubin (2003, eq. 4) for datasets so large that the variance within them
     vanishes; Rubin's rule for imputed data would count the sampling error twice.
+
+    Parameters
+    ----------
+    design_effects
+        By figure ("rent" for its mean and models of it, "total rent", "income / rent") the variance
+        of the survey over that of as many independent draws, as the holder declares it. The
+        posterior takes rows for independent draws: the sampling part of its variance is widened.
     """
 
     name = "noise-aware"
     title = "noise-aware: posterior draws given the noisy tables (Räisä et al. 2023)"
     private = True
     posterior = True
+    design_effects: Mapping[str, float] = field(default_factory=dict)
+
     redraws = 50  # a variance of 50 draws widens an interval by 4 %, of 20 by 9 %
     conclusions = Conclusions(
         (
@@ -176,6 +185,10 @@ class NoiseAwareRows(Rule):
         "Estimates are of draws from the posterior given the noisy tables. The intervals cover"
         " sampling error and the noise.",
     )
+
+    def design_effect(self, figure: str) -> float | None:
+        """Return the design effect that the holder declares for a figure; None for none."""
+        return self.design_effects.get(figure)
 
     def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return T = (1 + 1/m) b with m - 1 degrees of freedom.
@@ -289,7 +302,7 @@ def rule_named(name: str, settings: Mapping[str, Any], own: Iterable[type[Rule]]
         what = "combining rule"
         raise PlanError.unknown(what, str(name), rules)
     rule, hints = rules[name], get_type_hints(rules[name])
-    known = [field.name for field in fields(rule) if field.name in settings]
+    known = [each.name for each in fields(rule) if each.name in settings]
     given = {key: from_plain(hints[key], settings[key], f"rule_settings.{key}") for key in known}
     if any(isinstance(value, int) and value < 1 and value is not False for value in given.values()):
         msg = "rule_settings: a number of rows below 1."

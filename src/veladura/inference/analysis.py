@@ -322,9 +322,10 @@ def _analyse(
     # of synthetic rows the variance is that of large samples, but clusters may be few
     counted = sampling.is_complex or not pooling.rule.adds_variance
     df = fits[0].residual if counted else np.inf
-    coefficients = pooling.combine(q, v, level, design.names, df)
+    # a model has the design effect of the mean of its response, commonly the larger one
+    coefficients = pooling.combine(q, v, level, design.names, df, design.response)
     remarks = (
-        *([] if release is None else cautions(release, design.columns, formula)),
+        *([] if release is None else cautions(release, design.columns, formula, design.response)),
         *_lost_rows(design),
         *(() if release is None or sampling.weights else _unweighted(release)),
     )

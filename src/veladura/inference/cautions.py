@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from veladura.core.lost_design import design_words
+from veladura.core.lost_design import design_words, effect_words
 
 if TYPE_CHECKING:
     from veladura.core.release import Release, Step
@@ -21,11 +21,21 @@ def suppressed_columns(release: Release) -> tuple[str, ...]:
     )
 
 
-def cautions(release: Release, used: Collection[str] | None = None, formula: str = "") -> list[str]:
-    """Return what an analyst must know about the columns of an analysis, all by default."""
+def cautions(
+    release: Release, used: Collection[str] | None = None, formula: str = "", figure: str = ""
+) -> list[str]:
+    """Return what an analyst must know about the columns of an analysis, all by default.
+
+    Parameters
+    ----------
+    figure
+        What is estimated: with a declared design effect the lost design is in its interval.
+    """
     said = [caution for step in release.steps for caution in _of_step(release, step, used, formula)]
-    lost = release.lost_design
-    return [*said, design_words(lost)] if lost else said
+    lost, effect = release.lost_design, release.rule.design_effect(figure)
+    if not lost:
+        return said
+    return [*said, design_words(lost) if effect is None else effect_words(figure, effect)]
 
 
 def _of_step(

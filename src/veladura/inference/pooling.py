@@ -63,7 +63,13 @@ class Pooling:
         return cls(release.rule, m)
 
     def combine(
-        self, q: Floats, v: Floats, level: float, names: Sequence[str] = (), df: float = np.inf
+        self,
+        q: Floats,
+        v: Floats,
+        level: float,
+        names: Sequence[str] = (),
+        df: float = np.inf,
+        figure: str = "",
     ) -> Combined:
         """Return one estimate from those of the datasets.
 
@@ -71,8 +77,11 @@ class Pooling:
         ----------
         df
             Degrees of freedom of the variances: of the fit, or clusters less strata of a survey.
+        figure
+            What is estimated, as the holder may declare a design effect of it.
         """
-        return combine_by(self.rule, q, v, level=level, df=df, names=tuple(names))
+        effect = self.rule.design_effect(figure) or 1.0
+        return combine_by(self.rule, q, v, level=level, df=df, names=tuple(names), effect=effect)
 
 
 def analysed(release: Release) -> Release:

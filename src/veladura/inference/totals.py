@@ -72,7 +72,14 @@ def survey_mean(
     Lohr, S. L. (2010). Sampling: Design and Analysis. Brooks/Cole.
     """
     return _estimated(
-        release, lambda rows: _numbers(rows, column), [column], by, level, sampling, divide=True
+        release,
+        lambda rows: _numbers(rows, column),
+        [column],
+        by,
+        level,
+        sampling,
+        divide=True,
+        figure=column,
     )
 
 
@@ -89,7 +96,14 @@ def survey_total(
     See `survey_mean` for the settings. Weights must say how many people a row stands for.
     """
     return _estimated(
-        release, lambda rows: _numbers(rows, column), [column], by, level, sampling, divide=False
+        release,
+        lambda rows: _numbers(rows, column),
+        [column],
+        by,
+        level,
+        sampling,
+        divide=False,
+        figure=f"total {column}",
     )
 
 
@@ -111,7 +125,16 @@ def survey_ratio(
         (above, known), (below, given) = _numbers(rows, numerator), _numbers(rows, denominator)
         return above * given, below * known
 
-    return _estimated(release, parts, [numerator, denominator], by, level, sampling, divide=True)
+    return _estimated(
+        release,
+        parts,
+        [numerator, denominator],
+        by,
+        level,
+        sampling,
+        divide=True,
+        figure=f"{numerator} / {denominator}",
+    )
 
 
 def _estimated(
@@ -123,6 +146,7 @@ def _estimated(
     sampling: Sampling | None,
     *,
     divide: bool,
+    figure: str,
 ) -> Combined:
     """Return estimates of every dataset, combined."""
     pooling = Pooling.of(release)
@@ -137,7 +161,8 @@ def _estimated(
         raise PlanError(msg)
     design = chosen_sampling(schema, None, sampling)
     check_sampling(design, schema.names)
-    for caution in _cautions(release, [*columns, *([by] if by else []), *design.columns]):
+    used = [*columns, *([by] if by else []), *design.columns]
+    for caution in _cautions(release, used, figure):
         warnings.warn(caution, VeladuraWarning, stacklevel=3)
     held = all(dataset.table.in_memory for dataset in datasets)
     if held or design.is_complex:
@@ -154,15 +179,14 @@ def _estimated(
         ]
     estimates, variances = (np.array([each[place] for each in found]) for place in (0, 1))
     names = groups or [" / ".join(columns)]
-    return pooling.combine(estimates, variances, level, names, found[-1][2])
+    return pooling.combine(estimates, variances, level, names, found[-1][2], figure)
 
 
-def _cautions(release: Release, used: Sequence[str]) -> list[str]:
+def _cautions(release: Release, used: Sequence[str], figure: str) -> list[str]:
     """Return what standard errors do not cover: a lost design, private tables not measured."""
-    lost = [design_words(release.lost_design)] if release.lost_design else []
     if not release.rule.private:
-        return lost
-    return cautions(release, used, " + ".join(used))
+        return [design_words(release.lost_design)] if release.lost_design else []
+    return cautions(release, used, " + ".join(used), figure)
 
 
 def _held(

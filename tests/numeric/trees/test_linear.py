@@ -53,6 +53,53 @@ def dense(terms, predictors, rows):
     return matrix
 
 
+def twice(z, y, ridge):
+    """A ridge regression, and another of what it leaves (twicing), by dense normal equations."""
+    once = np.linalg.solve(z.T @ z + ridge, z.T @ y)
+    return once + np.linalg.solve(z.T @ z + ridge, z.T @ (y - z @ once))
+
+
+def test_the_ridge_hardly_holds_back_the_mean_of_a_group():
+    """A group of 20 in 400: one more row against its slope took 5 % of it, twicing leaves .25 %."""
+    rows = np.arange(400)
+    group = np.where(rows % 20 == 0, "b", "a")
+    frame = pd.DataFrame({"g": group, "h": np.where(rows % 3 == 0, "p", "q")})
+    _, predictors = binned(frame)
+    few = predictors.bins[:, 0] == np.bincount(predictors.bins[:, 0]).argmin()
+    y = np.where(few, 10.0, 0.0)
+    moments = Moments.of(predictors, rows, [0, 1])
+    slopes, _ = moments.fit(np.zeros(400, dtype=np.int64), y, twice=True)
+    once, _ = moments.fit(np.zeros(400, dtype=np.int64), y)
+    matrix = dense(moments.terms, predictors, rows)
+    assert few.sum() == 20
+    assert (matrix @ slopes[:, 0])[few].mean() == pytest.approx(10, rel=0.005)
+    assert (matrix @ once[:, 0])[few].mean() < 9.8
+
+
+def test_few_rows_have_slopes_of_the_columns_that_explain_most():
+    """Of ten columns two matter; with terms for two, these have slopes and all others none."""
+    rng, rows = np.random.default_rng(3), np.arange(200)
+    frame = pd.DataFrame(
+        {f"x{i}": rng.choice(list("abc"), 200) for i in range(8)}
+        | {"strong": rng.choice(list("pq"), 200), "number": rng.normal(size=200)}
+    )
+    _, predictors = binned(frame)
+    y = 2.0 * predictors.bins[:, 8] + predictors.bins[:, 9] / 50 + rng.normal(size=200)
+    whole = Moments.of(predictors, rows, range(10))
+    code = np.zeros(200, dtype=np.int64)
+    some = whole.strongest(code, y, 6)
+    first = whole.terms.first
+    wanted = {0, *range(first[8], first[10])}
+    assert set(some.used.tolist()) == wanted
+    slopes, _ = some.fit(code, y, twice=True)
+    assert set(np.flatnonzero(slopes[:, 0]).tolist()) <= wanted
+    z = dense(whole.terms, predictors, rows)[:, sorted(wanted)]
+    ridge = RIDGE * np.eye(z.shape[1])
+    ridge[0, 0] = 1e-9
+    assert slopes[sorted(wanted), 0] == pytest.approx(twice(z, y, ridge), abs=1e-9)
+    assert whole.strongest(code, y, whole.terms.number) is whole
+
+
 def test_slopes_and_predictors_are_those_of_the_normal_equations(people):
     _, predictors = binned(people)
     rows = np.arange(0, 700, 2)

@@ -30,6 +30,7 @@ from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
 from veladura.numeric.trees.values import Values
 from veladura.numeric.trees.variable import (
     FEW_VALUES,
+    SPIKE_SHARE,
     Known,
     Smoothing,
     Variable,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from veladura.table.whole import Whole
 
 
+FEW_RANKED = 500  # numbers of one kind of people; fewer are ranked among those of all kinds
 MOST_CODES = 2000  # values of a column that are looked at for being codes
 
 
@@ -86,6 +88,7 @@ def fit_codes(
     all_move: bool = False,
     clusters: Ints | None = None,
     rows_per_term: float = 0.0,
+    everyone: Mapping[str, Column] | None = None,
 ) -> FittedCart:
     """Return the recipe fitted to columns of codes.
 
@@ -105,6 +108,9 @@ def fit_codes(
         The cluster of each row, where leaves hold as many clusters as people.
     rows_per_term
         Fewest rows for each term of a linear score.
+    everyone
+        By name a column of all people, where these rows are those of one kind: a few numbers are
+        ranked among all.
     """
     from threadpoolctl import threadpool_limits
 
@@ -128,7 +134,14 @@ def fit_codes(
         )
     variables = {
         name: _variable(
-            recipe, codes[name], people, strata, whole, coded=name in coded, all_move=all_move
+            recipe,
+            codes[name],
+            people,
+            strata,
+            whole,
+            coded=name in coded,
+            all_move=all_move,
+            everyone=(everyone or {}).get(name),
         )
         for name in replaced
     }
@@ -249,6 +262,24 @@ def _holders(
     }
 
 
+def known_among(column: Column, everyone: Column) -> Known | None:
+    """Return what is known of the numbers of everyone, where these are those of a few of them."""
+    given = column.values[~column.missing]
+    if given.size * SPIKE_SHARE >= FEW_RANKED:
+        return None  # beside a spike that all but a twentieth share there are enough
+    values, count = np.unique(given, return_counts=True)
+    if count[count < SPIKE_SHARE * given.size].sum() >= FEW_RANKED:
+        return None
+    numbers, holders = np.unique(everyone.values[~everyone.missing], return_counts=True)
+    none = np.zeros(numbers.size, dtype=bool)
+    return Known(
+        holders[np.searchsorted(numbers, values)],
+        numbers[[0, -1]],
+        (everyone.with_values(numbers, none), holders),
+        part=True,
+    )
+
+
 def _known(column: Column, whole: Whole) -> Known:
     """Return what is known of the numbers of all rows, by one query where they can be held."""
     everyone = whole.frequencies(column)
@@ -287,11 +318,14 @@ def _variable(
     *,
     coded: bool,
     all_move: bool,
+    everyone: Column | None = None,
 ) -> Variable:
     """Return how a column is drawn; codes are never moved."""
     known = None
     if whole is not None and column.labels is None:
         known = _known(column, whole)
+    if everyone is not None and column.labels is None and _distinct(column):
+        known = known_among(column, everyone)
     bounds = recipe.limits.get(column.name)
     smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
     return variable_of(

@@ -42,6 +42,7 @@ def fit_given(
     *,
     all_move: bool = False,
     clusters: Ints | None = None,
+    everyone: Columns | None = None,
 ) -> FittedCart:
     """Return the models of some columns, given columns of the unit and of earlier rows.
 
@@ -50,6 +51,8 @@ def fit_given(
     clusters
         The cluster of each row, where its effects are predictors. They have one value in a cluster:
         a leaf of one cluster would learn its chance.
+    everyone
+        The same columns of members of all kinds.
     """
     rows = next(iter(own.values())).size
     kept = {name: column for name, column in kept.items() if target_of(name) in (None, *own)}
@@ -86,6 +89,7 @@ def fit_given(
         all_move=all_move,
         clusters=clusters,
         rows_per_term=ROWS_PER_TERM,
+        everyone=everyone,
     )
 
 
@@ -114,6 +118,7 @@ def fit_columns(
     all_move: bool = False,
     clusters: Ints | None = None,
     rows_per_term: float = 0.0,
+    everyone: Columns | None = None,
 ) -> FittedCart:
     """Return a synthesis fitted to columns that are in a canonical order already."""
     fields = tuple(column.field for column in columns.values())
@@ -133,6 +138,7 @@ def fit_columns(
         all_move=all_move,
         clusters=clusters,
         rows_per_term=rows_per_term,
+        everyone=everyone,
     )
 
 

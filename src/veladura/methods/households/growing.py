@@ -208,6 +208,7 @@ class _Fitting:
             people,
             all_move=self.all_move,
             clusters=self._clusters(here),
+            everyone=self.rows if self.all_move and kind is not None else None,
         )
 
     def _before(self, here: Ints, names: Sequence[str]) -> list[dict[str, Column]]:

@@ -51,6 +51,7 @@ from veladura.methods.private.private import (
     PrivateRecipe,
     as_lists,
     check_count,
+    check_effects,
 )
 from veladura.methods.private.proof import NOISE, stated
 
@@ -131,6 +132,11 @@ class Marginals(PrivateRecipe):
         given.
     model_size
         The largest model, in megabytes. A larger one fits better and takes longer.
+    design_effects
+        For a survey whose clusters are not released: by figure, the variance under its design
+        over that of as many independent draws, from public knowledge such as an earlier round:
+        ``{"rent": 13.5, "total rent": 25, "income / rent": 1.2}``. A column stands for its mean and
+        for models of it. Without them intervals take rows for independent draws.
 
     References
     ----------
@@ -170,6 +176,7 @@ class Marginals(PrivateRecipe):
     rounds: int | None = None
     fits: int | None = None
     model_size: float = 4.0
+    design_effects: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.structural_zeros, (list, tuple)):
@@ -200,9 +207,15 @@ class Marginals(PrivateRecipe):
             raise PlanError(msg)
         for rule in self.rules:
             parse(rule)
+        object.__setattr__(self, "design_effects", dict(self.design_effects))
+        check_effects(self.design_effects)
         workload.check_workload(self.columns, self.workload, self.weights)
         if not isinstance(self.domain, str):
             self.design(self.declared(), 1)
+
+    def rule_of_release(self) -> Rule:
+        """Return the combining rule, with the design effects that are declared."""
+        return NoiseAwareRows(design_effects=self.design_effects)
 
     def zeros(self) -> tuple[Zero, ...]:
         """Return the structural zeros: combinations that cannot occur."""

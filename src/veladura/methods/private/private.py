@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -92,6 +93,10 @@ class PrivateRecipe(Recipe):
             check_count("rows_per_person", self.rows_per_person, MOST_EACH, what)
         if not isinstance(self.domain, str):
             self.declared()
+
+    def rule_of_release(self) -> Rule:
+        """Return the combining rule, with what the recipe says of it."""
+        return self.rule
 
     def _check_fraction(self) -> None:
         if self.fraction is None:
@@ -305,7 +310,7 @@ class FittedPrivate(Fitted[P]):
                 for drawn in outcome.datasets
             ],
             changed=tuple(settings["columns"]),
-            rule=recipe.rule,
+            rule=recipe.rule_of_release(),
             settings=settings,
             promises=tuple(map(self._for_the_record, recipe.implied(settings, None))),
         )
@@ -338,6 +343,19 @@ def refuse_seed(context: Context, *, seedable: bool) -> None:
             " unsafe_repeatable=True, or --unsafe-repeatable."
         )
         raise PlanError(msg)
+
+
+def check_effects(effects: Mapping[str, float]) -> None:
+    """Refuse design effects that are no numbers of at least 1."""
+    for figure, effect in effects.items():
+        number = isinstance(effect, (int, float)) and not isinstance(effect, bool)
+        if not number or not 1 <= effect < math.inf:
+            msg = (
+                f"design_effects: {figure!r} must be a number of at least 1, got {effect!r}.\n\n"
+                "Hint: leave out figures whose design effect is below 1; their intervals are wide"
+                " enough."
+            )
+            raise PlanError(msg)
 
 
 def check_count(setting: str, value: object, most: int, what: str) -> None:

@@ -39,7 +39,7 @@ class Fit:
     slopes
         A column for each response.
     root
-        The root of the inverse of the products of the terms.
+        The root of the inverse of the products of the terms that have slopes.
     spread
         The covariance of the fitted values.
     rows
@@ -57,6 +57,11 @@ class Fit:
     rows: Ints
     code: Ints
     score: Floats | None = None
+
+    @property
+    def number(self) -> int:
+        """How many terms have slopes."""
+        return int(np.count_nonzero(np.diag(self.root)))
 
     def of_tree(self, tree: Tree) -> Calibration:
         """Return the calibration of draws from a tree."""

@@ -120,6 +120,7 @@ class NumberLaw:
         transform: Transform | None = None,
         crowd: Crowd | None = None,
         beyond: Floats | None = None,
+        part: bool = False,
     ) -> NumberLaw:
         """Return the law of a column.
 
@@ -154,6 +155,9 @@ class NumberLaw:
             ranks, isolation and quantiles. Only without strata.
         beyond
             The outermost numbers of all rows, as places, where these rows are a sample.
+        part
+            Whether these rows are people of one kind: their ranks are no sample of those of the
+            crowd, and moved scores spread as those of the whole crowd do.
         """
         numbers, origin = as_read(grid, places, present, dates=dates)
         held = values.by_row() if holders is None else holders
@@ -165,23 +169,26 @@ class NumberLaw:
             parts = np.unique(stratum[moves]).tolist()
         pool = np.zeros(places.size, dtype=bool)
         score, isolation = np.zeros(places.size), np.zeros(places.size)
-        quantiles = {}
+        quantiles, common = {}, {}
         numbered = present if everyone is None else everyone
-        for part in parts:
-            inside = stratum == part
+        for place in parts:
+            inside = stratum == place
             if crowd is not None:
                 here, ranked = _pool_of(crowd, moves, present, min_people, all_move=all_move)
                 pool |= here
                 score[here], isolation[here] = ranked.scores_of(places[here])
                 read = steps_of(grid, ranked.places, origin)
-                quantiles[int(part)] = ranked.quantiles(read, transform)
+                quantiles[int(place)] = ranked.quantiles(read, transform)
+                if part:
+                    centre, scale = ranked.scores_of(ranked.places)
+                    common[int(place)] = Spread(*mixture(centre, scale, ranked.holders), None)
                 continue
             here = _pool(moves & inside, present & inside, numbered & inside)
             pool |= here
             rows = most_rows(None if people is None else people[here])
             score[here], isolation[here] = scores_of(values.place[here], rows)
             ordered = values.in_order(numbers, here)
-            quantiles[part] = Quantiles.of(ordered, rows, scale=transform)
+            quantiles[place] = Quantiles.of(ordered, rows, scale=transform)
         habits = Habits()
         if grid.decimals is not None and not dates:
             habits = Habits.of(np.rint(numbers[moves]).astype(np.int64))
@@ -199,6 +206,7 @@ class NumberLaw:
             habits,
             ends_of(values, min_people, beyond),
             bandwidth,
+            common,
         )
 
     def in_leaves(self, tree: Tree) -> LeafLaw:

@@ -110,14 +110,13 @@ def regressions_of(
         Moments of these rows that other variables use too; their own by default.
     rows_per_term
         Fewest rows for each term: a regression on too many terms fits chance, and rows that it was
-        not fitted on get other scores than their like.
+        not fitted on get other scores than their like. The columns that explain most have terms.
     """
     if len(features) < 2 or training.rows.size < FEWEST_ROWS:  # noqa: PLR2004
         return None
     moments = moments_of(training, features) if shared is None else shared.among(features)
-    least = int(max(rows_per_term * moments.terms.number, FEWEST_ROWS))
-    states = _of_states(variable, moments) if training.rows.size >= least else None
-    return Regressions(moments, states, _of_numbers(variable, moments, least))
+    states = _of_states(variable, moments, rows_per_term)
+    return Regressions(moments, states, _of_numbers(variable, moments, rows_per_term))
 
 
 def score_rows(
@@ -169,19 +168,19 @@ class Regressions:
     def directions(self) -> list[Floats]:
         """Return the slopes of those linear predictors that explain more than chance does."""
         found = []
-        chance = CHANCE * self.moments.terms.number
         if self.states is not None:
             rows = self.moments.rows
+            chance = CHANCE * self.states.number / rows.size
             root = np.sqrt(np.bincount(self.states.code[rows]) / rows.size)
             values, vectors = np.linalg.eigh(self.states.spread / np.outer(root, root))
             best = np.argsort(-values, kind="stable")[:DIRECTIONS]
-            best = best[values[best] > chance / rows.size]
+            best = best[values[best] > chance]
             if best.size:
                 found.append(self.states.slopes @ (vectors[:, best] / root[:, None]))
         if self.numbers is not None and self.numbers.score is not None:
             score = self.numbers.score[self.numbers.rows]
             explained = self.numbers.spread[0, 0] / max(float(score.var()), 1e-12)
-            if explained > chance / score.size:
+            if explained > CHANCE * self.numbers.number / score.size:
                 found.append(self.numbers.slopes)
         return found
 
@@ -206,7 +205,12 @@ def _calibration(fit: Fit | None, tree: Tree | None) -> Calibration | None:
     return None if fit is None or tree is None else fit.of_tree(tree)
 
 
-def _of_states(variable: Variable, moments: Moments) -> Fit | None:
+def _most_terms(moments: Moments, rows_per_term: float) -> int:
+    """Return how many terms so many rows allow."""
+    return moments.terms.number if rows_per_term == 0 else int(moments.rows.size / rows_per_term)
+
+
+def _of_states(variable: Variable, moments: Moments, rows_per_term: float) -> Fit | None:
     """Return the regressions of indicators of states; rarer states are one."""
     rows = moments.rows
     count = np.bincount(variable.state[rows], minlength=variable.states)
@@ -216,23 +220,26 @@ def _of_states(variable: Variable, moments: Moments) -> Fit | None:
     frequent = present[np.argsort(-count[present], kind="stable")[:MOST_LEVELS]]
     place = np.full(count.size, frequent.size)
     place[frequent] = np.arange(frequent.size)
-    code = place[variable.state]
-    slopes, spread = moments.fit(code[rows], np.ones(rows.size))
+    code, ones = place[variable.state], np.ones(rows.size)
+    moments = moments.strongest(code[rows], ones, _most_terms(moments, rows_per_term))
+    slopes, spread = moments.fit(code[rows], ones, twice=rows_per_term > 0)
     return Fit(moments.terms, slopes, moments.root, spread, rows, code)
 
 
-def _of_numbers(variable: Variable, moments: Moments, least: int) -> Fit | None:
-    """Return the regression of the normal scores of numbers; None for fewer than ``least``."""
+def _of_numbers(variable: Variable, moments: Moments, rows_per_term: float) -> Fit | None:
+    """Return the regression of the normal scores of numbers; None for a few."""
     if variable.places is None:
         return None
     numbers = variable.state[moments.rows] == 0
     inside = moments.rows[numbers]
-    if inside.size < least:
+    if inside.size < FEWEST_ROWS:
         return None
     own = variable.normal_scores(inside)
     score = np.zeros(variable.state.size)
     score[inside] = own
     code = np.zeros(variable.state.size, dtype=np.int64)
     part = moments.at(numbers)
-    slopes, spread = part.fit(code[: inside.size], own)
+    none = code[: inside.size]
+    part = part.strongest(none, own, _most_terms(part, rows_per_term))
+    slopes, spread = part.fit(none, own, twice=rows_per_term > 0)
     return Fit(moments.terms, slopes, part.root, spread, inside, code, score)

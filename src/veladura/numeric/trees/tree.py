@@ -16,7 +16,7 @@ from veladura.base.scratch import scratch
 from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.records import find_leaves, layout_of, pack
 
-FEATURE, CUT, LEFT, MISSING_LEFT = range(4)  # column 4, the set of a split, is for kernels only
+FEATURE, CUT, LEFT, MISSING_LEFT, SET = range(5)
 START, END, PARENT, DEPTH = range(5, 9)
 NumberCriterion = Literal["ranks", "values"]
 ClassCriterion = Literal["gini", "deviance", "misclassification"]

@@ -43,11 +43,14 @@ class Known:
         The smallest and the largest number of all.
     everyone
         All distinct numbers in order, and people who hold each; None where they are too many.
+    part
+        Whether the rows at hand are people of one kind, and no sample of all.
     """
 
     holders: Ints
     ends: NDArray[Any]
     everyone: tuple[Column, Ints] | None = None
+    part: bool = False
 
     def crowd(self, grid: NumberGrid, spikes: Floats) -> Crowd | None:
         """Return the people of all whose number may move: spikes stay."""
@@ -245,6 +248,7 @@ def variable_of(
         everyone=state == 0 if among is not None else None,
         transform=scale,
         crowd=None if known is None or stratum is not None else known.crowd(grid, marked),
+        part=known is not None and known.part,
         beyond=None if known is None else grid.places(known.ends),
     )
     return Variable(
