@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from veladura.base import owned
 from veladura.base.owned import LOCK, abandoned, own
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the tests use signals")
@@ -91,3 +92,25 @@ def test_processes_that_race_for_a_folder_never_share_it(tmp_path):
     assert [racer.returncode for racer in racers] == [0, 0, 0]
     assert wins == [100, 100, 100]  # each got it again and again, never two at once
     assert not (tmp_path / "place").exists()
+
+
+def test_a_folder_that_its_owner_removes_while_it_is_made_is_made_again(tmp_path, monkeypatch):
+    """Between two looks of `mkdir` it was there and is gone: that is no error of the caller."""
+    made = owned.private_folder
+    tries = []
+
+    def removed_at_first(folder):
+        tries.append(folder)
+        if len(tries) == 1:
+            raise FileExistsError(folder)
+        return made(folder)
+
+    monkeypatch.setattr(owned, "private_folder", removed_at_first)
+    place = own(tmp_path / "place")
+    assert place is not None
+    assert len(tries) == 2
+    place.remove()
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        tries.clear()
+        own(tmp_path / "file")

@@ -26,10 +26,8 @@ def survey() -> vd.Table:
 
 
 def release_of(**settings):
-    recipe = vd.Marginals(
-        columns=("rent", "age"), bounds={"rent": (0, 1000), "age": (0, 100)}, epsilon=5.0, m=5,
-        **settings,
-    )  # fmt: skip
+    bounds = {"rent": (0, 1000), "age": (0, 100)}
+    recipe = vd.Marginals(columns=("rent", "age"), bounds=bounds, epsilon=5.0, m=5, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return recipe.protect(survey())

@@ -168,8 +168,9 @@ def test_a_changed_row_of_an_earlier_wave_is_found(home):
 
 def test_a_person_who_moves_is_found(home):
     def how(table):
-        late = table.index[(table.year == 2022) & (table.who == table.who[table.year < 2022].max())]
-        table.loc[late, "home"] = table.home.max()
+        early, late = table[table.year < 2022], table.year == 2022
+        stayed = early.who[early.who.isin(table.who[late]) & (early.home < early.home.max())]
+        table.loc[late & (table.who == stayed.max()), "home"] = early.home.max()
         return table
 
     moved = statuses(changed(home, how))

@@ -53,7 +53,9 @@ def own(folder: Path) -> Owned | None:
         try:
             private_folder(folder)
             handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, FILE_MODE)
-        except FileNotFoundError:
+        except (FileNotFoundError, FileExistsError):
+            if folder.exists() and not folder.is_dir():
+                raise
             continue  # its owner removed it in this moment
         if not lock(handle, wait=False):
             os.close(handle)
