@@ -111,6 +111,6 @@ def test_a_folder_that_its_owner_removes_while_it_is_made_is_made_again(tmp_path
     assert len(tries) == 2
     place.remove()
     (tmp_path / "file").touch()
+    tries.clear()
     with pytest.raises(FileExistsError):
-        tries.clear()
         own(tmp_path / "file")
