@@ -5,15 +5,19 @@ from __future__ import annotations
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
 from tests.studio.browser import SECONDS, studio, write_people
 
 from veladura.studio.guard import HEADERS, POLICY, Guard
+from veladura.studio.server import serve
+from veladura.studio.session import Session
 
 TOKEN, HOST = "secret", "127.0.0.1:8000"
 OWN = {
@@ -135,6 +139,19 @@ def test_the_running_studio_gives_strangers_nothing(tmp_path: Path):
         assert status == 200
         assert b"html" in body
         assert ask(port, "GET", "/view/guessed", {"Host": host})[0] == 404
+
+
+def test_a_signal_before_the_first_step_of_the_server_is_no_news(tmp_path, monkeypatch):
+    """Python warns of a coroutine that was made and never begun; warnings are errors here."""
+
+    def ended(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        server.serve()
+        sockets[0].close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(uvicorn.Server, "run", ended)
+    with pytest.raises(KeyboardInterrupt):
+        serve(Session(None, release=tmp_path), browser=False, say=lambda _: None)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import threading
+import warnings
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -62,6 +63,9 @@ def serve(
         reader.start()
     if browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    # a signal may end it before its first step: that is no news for the user
+    never = "coroutine 'Server.serve' was never awaited"
+    warnings.filterwarnings("ignore", message=never, category=RuntimeWarning)
     try:
         server.run(sockets=[bound])
     finally:
