@@ -148,8 +148,9 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     True
     """
     low, high = Fraction(0), epsilon**2 + epsilon  # rho <= epsilon always holds for the least a
+    finest = 10 ** (15 + 2 * max(0, math.ceil(-math.log10(epsilon))))  # rho goes with its square
     for _ in range(60):
-        middle = Fraction(math.floor((low + high) / 2 * 10**15), 10**15)
+        middle = Fraction(math.floor((low + high) / 2 * finest), finest)
         if zcdp_epsilon(middle, delta) <= epsilon:
             low = middle
         else:
