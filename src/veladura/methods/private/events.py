@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from veladura.errors import BudgetError
+from veladura.methods.private import accountant
 from veladura.methods.private.exact import text
 
 REPLACE_ONE = "replace-one"  # neighbouring tables: one row replaced; the number of rows is public
@@ -193,7 +194,7 @@ class Budget:
                 " budget of epsilon and delta."
             )
             raise BudgetError(msg)
-        if after > self.limit:
+        if accountant.vetted(after, (*events, event), self.delta, self.unit) > self.limit:
             left = self.limit - (self.spent(events) or Fraction(0))
             msg = (
                 f"{event} exceeds the privacy loss budget: {short(max(left, Fraction(0)))} of"
