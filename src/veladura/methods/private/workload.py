@@ -58,8 +58,7 @@ def check_workload(
         or not all(0 < weight < math.inf for weight in weights)
     ):
         msg = (
-            f"weights must be a list of numbers above 0, one for each of the {len(workload)} tables"
-            " of the workload."
+            f"weights must be {len(workload)} numbers above 0, one for each table of the workload."
         )
         raise PlanError(msg)
 
