@@ -195,13 +195,19 @@ class Budget:
             )
             raise BudgetError(msg)
         if accountant.vetted(after, (*events, event), self.delta, self.unit) > self.limit:
-            left = self.limit - (self.spent(events) or Fraction(0))
+            left = rest(self.limit, self.spent(events) or Fraction(0))
             msg = (
-                f"{event} exceeds the privacy loss budget: {short(max(left, Fraction(0)))} of"
+                f"{event} exceeds the privacy loss budget: {short(left)} of"
                 f" {self.unit} = {short(self.limit)} is left. Nothing was drawn.\n\nHint: use a"
                 " smaller epsilon, or let the holder decide on a larger budget."
             )
             raise BudgetError(msg)
+
+
+def rest(limit: Fraction, spent: Fraction) -> Fraction:
+    """Return what is left of a budget, for people: nothing where only rounding is."""
+    left = limit - spent
+    return left if left > accountant.ROUNDING * limit else Fraction(0)
 
 
 def short(value: Fraction) -> str:
