@@ -219,6 +219,12 @@ BROKEN = [
         lambda: (summed(3 * STEPS, ONE, 40_000), summed(-STEPS, ONE, 40_000)),
         broken=True,
     ),
+    Case(  # what a sample of at least one person was, where the share is less than one
+        "one of two people counted, a tenth of them charged",
+        float(amplified(ONE, Fraction(1, 10))),
+        _sampled,
+        broken=True,
+    ),
     Case(
         "the exact number of rows",
         0.15,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
@@ -91,6 +91,19 @@ def test_written_and_read_back_is_the_same(outer):
 def test_an_error_names_the_key_what_was_got_and_what_is_possible(table, message):
     with pytest.raises(PlanError, match=message):
         from_table(Outer, table, "here")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"sex": "f"}, r"domain\.sex: expected a list, got text"),
+        ({"sex": ["f", 3]}, r"domain\.sex\[1\]: expected text, got a whole number"),
+        (3, "domain: expected a table or text, got a whole number"),
+    ],
+)
+def test_what_is_wrong_within_one_of_several_kinds_is_named(value, message):
+    with pytest.raises(PlanError, match=message):
+        from_plain(Mapping[str, Sequence[str]] | str | None, value, "domain")
 
 
 def test_a_toml_date_is_text_and_a_whole_number_is_a_number():

@@ -123,8 +123,10 @@ def _one_of(options: Sequence[Any], value: Any, where: str) -> Any:
             return from_plain(option, value, where)
         except PlanError as error:
             errors.append(error)
-    if len(errors) == 1 or isinstance(value, dict):
-        raise errors[-1]
+    # of the right kind, and wrong within: where it is wrong says more than what else could be
+    within = [error for error in errors if str(error).startswith((f"{where}.", f"{where}["))]
+    if within or len(errors) == 1 or isinstance(value, dict):
+        raise (within or errors)[-1]
     msg = (
         f"{where}: expected {' or '.join(_word(option) for option in possible)}, got"
         f" {_word(type(value))}."

@@ -248,14 +248,16 @@ def _heading(
     scope = (
         f"It protects the whole table, for {audience.words}."
         if audience is not None
-        else f"It protects the columns of one method, {recipe.method}; the others stay exact."
+        else f"It protects the columns of one method, {recipe.method}; the others"
+        f" {'are not released' if recipe.private else 'stay exact'}."
     )
+    until = "a run is refused" if recipe.private else "a run makes a draft"
     lines = [
         "# A plan for veladura: what is released, how it is protected, and where it goes.",
         *comment(
             f"veladura init wrote it after inspecting {table.rows:,} rows and"
             f" {len(table.names)} columns. {scope} Roles and kinds of the columns are guesses:"
-            " veladura confirm goes through them with you. Until then a run makes a draft. To"
+            f" veladura confirm goes through them with you. Until then {until}. To"
             " check the plan without a release: veladura run --dry-run."
         ),
         "#",

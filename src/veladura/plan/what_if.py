@@ -122,12 +122,12 @@ def private_step(plan: Plan) -> Any:
     return private[-1]
 
 
-def _public_rows(recipe: PrivateRecipe, plan: Plan) -> int:
+def _public_rows(recipe: PrivateRecipe, plan: Plan, table: Table | None = None) -> int:
     """Return the number of rows where one person does not decide it, else a round one."""
     if recipe.contribution.total_sensitivity:
         return recipe.size or PUBLIC_ROWS
-    table = plan.open()
-    return table.rows if recipe.rows_per_person is None else table.people
+    opened = plan.open() if table is None else table
+    return opened.rows if recipe.rows_per_person is None else opened.people
 
 
 def outlook(recipe: Any, n: int) -> Outlook:
@@ -156,6 +156,7 @@ def _half_width(recipe: Any, n: int) -> float | None:
     if not hasattr(recipe, "rehearsal") or cells > MOST_CELLS:
         return None
     rng = Streams(0)("private", "width")
+    n = recipe.contribution.expected_people(n)
     drawn = recipe.rehearsal(rng.multinomial(n, reference(cells)), rng)
     line = Domain({"cell": tuple(range(cells))})
     posterior = from_counts(line, drawn.released, n, alpha=drawn.alpha, scale=drawn.scale)
@@ -178,6 +179,8 @@ def better(recipe: Any, n: int, outlooks: Sequence[Outlook]) -> list[str]:
         other = registry.find("noisy-counts")
         if not isinstance(recipe, other):
             add(_same(recipe, other), 'method = "noisy-counts" at the same epsilon')
+        if getattr(recipe, "m", 1) > 1:
+            add(replace(recipe, m=1), f"m = 1 dataset instead of {recipe.m}")
         if len(recipe.columns) > 1:
             tables = _same(recipe, registry.find("marginals"))
             add(tables, 'method = "marginals", which keeps tables of two columns')
@@ -199,8 +202,12 @@ def better(recipe: Any, n: int, outlooks: Sequence[Outlook]) -> list[str]:
 def _same(recipe: Any, other: type[Recipe]) -> Any:
     """Return another method with the settings that both have."""
     names = ["columns", "domain", "epsilon", "missing", "rows_per_person", "neighbours"]
-    names += ["structural_zeros", *(["fraction"] if getattr(other, "subsamples", False) else [])]
-    return other(**{name: getattr(recipe, name) for name in names})
+    given = {name: getattr(recipe, name) for name in [*names, "structural_zeros"]}
+    if getattr(other, "subsamples", False):
+        given["fraction"] = recipe.fraction
+    elif recipe.fraction is not None:  # the same loss of a person, without a sample to lessen it
+        given["epsilon"] = float(recipe.loss()[0] / recipe.rows_each)
+    return other(**given)
 
 
 def refuse_hopeless(plan: Plan, table: Table) -> None:
@@ -211,8 +218,7 @@ def refuse_hopeless(plan: Plan, table: Table) -> None:
     step: Any = next((step for step in plan.steps if step.private), None)
     if step is None or plan.budget.accept_noise or not hasattr(step, "expected"):
         return
-    public = not step.contribution.total_sensitivity
-    n = table.rows if public else step.size or PUBLIC_ROWS
+    n = _public_rows(step, plan, table)
     gives = step.expected(n)
     if gives.verdict != "hopeless":
         return

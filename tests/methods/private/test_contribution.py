@@ -15,7 +15,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import BudgetError, DataError, PlanError
-from veladura.methods.private.contribution import drawn_rows
+from veladura.methods.private.contribution import Contribution, drawn_rows
 from veladura.methods.private.exact import amplified, smallest_alpha
 from veladura.release.verify import holds, verify
 
@@ -121,6 +121,32 @@ def test_other_neighbours_are_refused(wrong: Any) -> None:
 def test_a_fraction_is_a_share(wrong: Any) -> None:
     with pytest.raises(PlanError, match="fraction"):
         recipe(fraction=wrong)
+
+
+def test_a_sample_is_never_larger_than_its_share() -> None:
+    """One of 60 people where a thousandth is charged: the loss would be 17 times as large."""
+    ledger = vd.Ledger()
+    with pytest.raises(PlanError, match="of 60 people is nobody"):
+        recipe(rows_per_person=1, fraction=0.001).protect(vd.open(visits(), ROLES), ledger=ledger)
+    assert not ledger.events
+    for people in range(1, 200):
+        for share in (Fraction(1, 3), Fraction(1, 50), Fraction(99, 100)):
+            made = Contribution("replace-one", None, share)
+            if people * share >= 1:
+                assert made.sampled_people(people) <= people * share
+
+
+def test_the_control_that_keeps_one_person_at_least_exceeds_its_charge() -> None:
+    """By enumeration: one of two people drawn, a tenth charged."""
+    epsilon, share = Fraction(1), Fraction(1, 10)
+    charged = float(Contribution("replace-one", None, share).loss(epsilon))
+    alpha = float(smallest_alpha(epsilon, 1))
+
+    def chance(rows: tuple[int, ...]) -> float:
+        """Of a release of one row in the first cell, by the urn of one person of two."""
+        return sum((alpha + (row == 0)) / (2 * alpha + 1) for row in rows) / len(rows)
+
+    assert math.log(chance((0, 0)) / chance((0, 1))) > charged
 
 
 def test_added_or_removed_people_are_named_in_words(tmp_path: Path) -> None:

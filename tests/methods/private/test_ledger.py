@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.errors import BudgetError, PlanError
-from veladura.methods.private.events import Event, epsilon_of, rho_for, rho_of, zcdp_epsilon
+from veladura.methods.private.events import Event, epsilon_of, rest, rho_for, rho_of, zcdp_epsilon
 
 pytestmark = pytest.mark.quick
 
@@ -147,3 +147,14 @@ def test_conversions_agree_with_the_accountant_of_opendp(rho, delta):
     half = Event("marginals", "a", rho=rho / 2)
     composed = dp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(float(delta))
     assert float(epsilon_of([half, half], delta)) == pytest.approx(composed, rel=1e-6)
+
+
+def test_what_only_rounding_leaves_is_nothing():
+    """A Gaussian draw that takes all of epsilon leaves 3e-14 of it: people read 0."""
+    ledger = vd.Ledger(epsilon=1, delta=Fraction(1, 10**9))
+    draw = Event("marginals", "a", rho=rho_for(Fraction(1), Fraction(1, 10**9)))
+    ledger.charge(draw)
+    assert 0 < ledger.left < 1e-9
+    with pytest.raises(BudgetError, match="budget: 0 of epsilon = 1 is left"):
+        ledger.charge(draw)
+    assert rest(Fraction(1), Fraction(1, 3)) == Fraction(2, 3)

@@ -15,7 +15,7 @@ from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
 from veladura.errors import PlanError
 from veladura.inference.posterior.compare import categories
-from veladura.inference.posterior.from_draws import MANY, ends, estimate, half_width
+from veladura.inference.posterior.from_draws import MANY, ends, estimate, half_width, ranked
 from veladura.inference.posterior.noise_aware_draws import SEED, Group, NoiseAwareDraws
 from veladura.inference.posterior.shares import Interval, check_level
 from veladura.methods.private.bins import mean_places, slopes
@@ -23,6 +23,8 @@ from veladura.methods.private.noise_aware import NoiseAware
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FARTHEST = 745.0  # a log odds ratio beyond which the ratio is 0 or infinite
 
 
 def noise_aware(model: NoiseAware, prior: ArrayLike = 0.5) -> NoiseAwarePosterior:
@@ -159,11 +161,12 @@ class NoiseAwarePosterior(NoiseAwareDraws):
             msg = "nobody, or everybody, in these groups has the event: there is no odds ratio."
             raise PlanError(msg)
         if logs.size >= MANY or not np.isfinite(logs).all():
-            logs_at = np.quantile(logs, [(1 - level) / 2, 0.5, (1 + level) / 2], method="nearest")
+            logs_at = ranked(np.clip(logs, -FARTHEST, FARTHEST), level)
         else:
-            half = half_width(logs, level)
-            logs_at = np.array([logs.mean() - half, logs.mean(), logs.mean() + half])
-        low, middle, high = np.exp(logs_at)
+            middle, half = float(logs.mean()), half_width(logs, level)
+            logs_at = middle - half, middle, middle + half
+        with np.errstate(over="ignore"):
+            low, middle, high = np.exp(logs_at)
         return Estimate(float(middle), float(low), float(high), level)
 
     def combine(self, weights: ArrayLike, level: float = 0.95) -> Estimate:

@@ -130,8 +130,26 @@ class Contribution:
         if self.neighbours == ADD_REMOVE:  # everyone by an own coin: one more changes no other
             return rng.integers(share.denominator, size=people) < share.numerator
         kept = np.zeros(people, dtype=bool)
-        kept[rng.permutation(people)[: max(1, int(people * share))]] = True
+        kept[rng.permutation(people)[: self.sampled_people(people)]] = True
         return kept
+
+    def sampled_people(self, people: int) -> int:
+        """Return how many people a sample of a public number of people has.
+
+        Never more than the share: one person more, and the loss would exceed what is charged.
+        """
+        share = self.fraction or Fraction(1)
+        if not (number := int(people * share)):
+            msg = (
+                f"fraction ({exact.text(share)}) of {people} people is nobody: nothing was"
+                " drawn.\n\nHint: give a larger fraction, or leave it out."
+            )
+            raise PlanError(msg)
+        return number
+
+    def expected_people(self, people: int) -> int:
+        """Return how many people are about counted: for what a design gives, of invented people."""
+        return max(1, int(people * (self.fraction or Fraction(1))))
 
 
 def generator(context: Context) -> np.random.Generator:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from veladura.errors import BudgetError
+from veladura.methods.private import accountant
 from veladura.methods.private.exact import text
 
 REPLACE_ONE = "replace-one"  # neighbouring tables: one row replaced; the number of rows is public
@@ -148,8 +149,9 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     True
     """
     low, high = Fraction(0), epsilon**2 + epsilon  # rho <= epsilon always holds for the least a
+    finest = 10 ** (15 + 2 * max(0, math.ceil(-math.log10(epsilon))))  # rho goes with its square
     for _ in range(60):
-        middle = Fraction(math.floor((low + high) / 2 * 10**15), 10**15)
+        middle = Fraction(math.floor((low + high) / 2 * finest), finest)
         if zcdp_epsilon(middle, delta) <= epsilon:
             low = middle
         else:
@@ -192,14 +194,20 @@ class Budget:
                 " budget of epsilon and delta."
             )
             raise BudgetError(msg)
-        if after > self.limit:
-            left = self.limit - (self.spent(events) or Fraction(0))
+        if accountant.vetted(after, (*events, event), self.delta, self.unit) > self.limit:
+            left = rest(self.limit, self.spent(events) or Fraction(0))
             msg = (
-                f"{event} exceeds the privacy loss budget: {short(max(left, Fraction(0)))} of"
+                f"{event} exceeds the privacy loss budget: {short(left)} of"
                 f" {self.unit} = {short(self.limit)} is left. Nothing was drawn.\n\nHint: use a"
                 " smaller epsilon, or let the holder decide on a larger budget."
             )
             raise BudgetError(msg)
+
+
+def rest(limit: Fraction, spent: Fraction) -> Fraction:
+    """Return what is left of a budget, for people: nothing where only rounding is."""
+    left = limit - spent
+    return left if left > accountant.ROUNDING * limit else Fraction(0)
 
 
 def short(value: Fraction) -> str:

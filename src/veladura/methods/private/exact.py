@@ -14,6 +14,7 @@ DIGITS = 80
 # A privacy loss outside these limits is a slip of the pen; arithmetic holds well beyond them.
 LEAST, MOST = Fraction(1, 10**9), Fraction(10**6)
 LEAST_DELTA = Fraction(1, 10**100)
+LEAST_ALPHA = Fraction(1, 10**60)  # beyond epsilon of about 140: a floating-point number holds it
 _SLACK = Decimal(10) ** -60  # far above the rounding error of exp, far below what matters
 SIGNIFICANT = 15  # digits of alpha: the promise is met from below within about 1e-15
 
@@ -84,7 +85,7 @@ def smallest_alpha(epsilon: Fraction, size: int) -> Fraction:
     >>> float(smallest_alpha(Fraction(2), 107))
     16.7473877742143
     """
-    bound = size / (growth_below(epsilon) - 1)
+    bound = max(size / (growth_below(epsilon) - 1), LEAST_ALPHA)  # more of it protects more
     digits = max(0, SIGNIFICANT - 1 - math.floor(_log10(bound)))
     scale = 10**digits
     return Fraction(math.ceil(bound * scale), scale)

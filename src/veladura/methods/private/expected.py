@@ -84,8 +84,18 @@ def reference(cells: int) -> Floats:
 
 
 def expected(recipe: CellRecipe, n: int, cells: int) -> Expected:
-    """Return what a recipe can be expected to give for n rows in so many possible cells."""
-    return expected_error(lambda counts, rng: recipe.rehearsal(counts, rng).rows, n, cells)
+    """Return what a recipe can be expected to give for n rows in so many possible cells.
+
+    Of a secret sample, the error is that of the whole table: sampling and noise.
+    """
+
+    def release(counts: Ints, rng: np.random.Generator) -> Floats:
+        if recipe.fraction is not None:
+            sampled = recipe.contribution.expected_people(n)
+            counts = rng.multivariate_hypergeometric(counts, sampled, method="marginals")
+        return recipe.rehearsal(counts, rng).rows
+
+    return expected_error(release, n, cells)
 
 
 def expected_error(

@@ -14,7 +14,7 @@ from pathlib import Path
 import platformdirs
 
 from veladura.errors import FolderError, VeladuraWarning
-from veladura.methods.private.events import Budget, Event, short
+from veladura.methods.private.events import Budget, Event, rest, short
 from veladura.methods.private.exact import text
 from veladura.methods.private.identity import Identity
 from veladura.methods.private.journal import Entry, Journal
@@ -223,7 +223,7 @@ def budget_rows(home: Path) -> list[tuple[str, str, str, str, str]]:
         if budget.limit is not None:
             delta = f", delta = {short(budget.delta)}" if budget.delta else ""
             limit = f"{budget.unit} = {short(budget.limit)}{delta}"
-            left = left if spent is None else short(budget.limit - spent)
+            left = left if spent is None else short(rest(budget.limit, spent))
         paid = "-" if spent is None else short(spent)
         rows.append((account.name, limit, paid, left, str(len(account.events))))
     return rows

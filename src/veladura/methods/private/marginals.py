@@ -17,7 +17,6 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.base.context import Context
-from veladura.base.expression import parse
 from veladura.core.promise import Promise
 from veladura.core.recipe import Recipe, no_codes
 from veladura.core.rules import NoiseAwareRows, Rule
@@ -182,6 +181,7 @@ class Marginals(PrivateRecipe):
         if isinstance(self.structural_zeros, (list, tuple)):
             zeros = tuple(map(as_lists, self.structural_zeros))
             object.__setattr__(self, "structural_zeros", zeros)
+        numbers.check_bounds(self.bounds)
         object.__setattr__(self, "bounds", as_tuples(self.bounds))
         object.__setattr__(self, "bins", as_tuples(self.bins))
         super().__post_init__()
@@ -202,11 +202,11 @@ class Marginals(PrivateRecipe):
         if self.fits is not None:
             check_count("fits", self.fits, 10_000, "how often the model is fitted while choosing")
         check_count("m", self.m, MOST_DATASETS, "the number of datasets")
-        if isinstance(self.model_size, bool) or not self.model_size > 0:
-            msg = f"model_size ({self.model_size}) must be above 0, in megabytes."
+        size = self.model_size
+        if isinstance(size, bool) or not isinstance(size, (int, float)) or not size > 0:
+            msg = f"model_size ({size}) must be a number above 0, in megabytes."
             raise PlanError(msg)
-        for rule in self.rules:
-            parse(rule)
+        numbers.check_rules(self.rules)
         object.__setattr__(self, "design_effects", dict(self.design_effects))
         check_effects(self.design_effects)
         workload.check_workload(self.columns, self.workload, self.weights)

@@ -100,8 +100,9 @@ class NoisyCounts(CellRecipe):
         scale = SENSITIVITY[self.neighbours] / float(self.cost()[0])
         stop = -np.expm1(-1 / scale)
         noise = rng.geometric(stop, counts.size) - rng.geometric(stop, counts.size)
-        noisy, total = (counts + noise).astype(np.float64), float(counts.sum())
-        return Rehearsal(nearest(noisy, total), noisy, scale=scale)
+        noisy, total = (counts + noise).astype(np.float64), int(counts.sum())
+        rows = whole_numbers(nearest(noisy, float(total)), self.size or total)
+        return Rehearsal(rows.astype(np.float64), noisy, scale=scale)
 
     @classmethod
     def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:  # noqa: ARG003

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from veladura.table.schema import Schema
 
 USUAL_BINS = 10
+MOST_WHOLE = 2**53  # whole numbers up to here are exact as numbers with a point
 
 
 def as_tuples(given: Any) -> Any:
@@ -21,6 +22,32 @@ def as_tuples(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return given
     return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+
+
+def listed(given: object, kind: type) -> bool:
+    """Return whether a setting is a list of texts, or of numbers where the kind is float.
+
+    Examples
+    --------
+    >>> listed(["a"], str), listed("a", str), listed([1, 0.5], float), listed([True], float)
+    (True, False, True, False)
+    """
+    kinds = (int, float) if kind is float else (kind,)
+    return (
+        isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and all(isinstance(v, kinds) and not isinstance(v, bool) for v in given)
+    )
+
+
+def check_bounds(bounds: object) -> None:
+    """Refuse bounds that are not given by column."""
+    if not isinstance(bounds, Mapping):
+        msg = (
+            f"bounds must give each column of numbers its least and greatest value, got"
+            f" {type(bounds).__name__}.\n\nHint: bounds={{'income': [0, 200000]}}."
+        )
+        raise PlanError(msg)
 
 
 def bounds_of(name: str, bounds: Mapping[str, Sequence[float]]) -> tuple[float, float]:
@@ -86,8 +113,28 @@ def check_table(
     check_kinds(schema, categories, (*LABELLED, "integer"), hint)
     check_kinds(schema, list(edges), NUMERIC, "bounds are for numbers.")
     for name, ends in edges.items():
-        if schema[name].kind == "integer" and name not in private_cuts:
+        if schema[name].kind != "integer":
+            continue
+        if max(-ends[0], ends[-1]) > MOST_WHOLE:
+            msg = (
+                f"bounds of {name!r} reach beyond {MOST_WHOLE:,}, and the column has whole"
+                " numbers.\n\nHint: numbers beyond the bounds are clipped; give closer ones."
+            )
+            raise PlanError(msg)
+        if name not in private_cuts:
             check_whole(name, ends)
+
+
+def check_rules(rules: Sequence[str]) -> None:
+    """Refuse rules that are not a list of conditions."""
+    if not listed(rules, str):
+        msg = (
+            "rules must be a list of conditions.\n\nHint:"
+            ' rules=[\'age == "0-14" implies income == "none"\'].'
+        )
+        raise PlanError(msg)
+    for rule in rules:
+        parse(rule)
 
 
 def refuse_private_rules(rules: Sequence[str], private_cuts: Sequence[str]) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound="PrivateRecipe")
 MOST_ROWS = 50_000_000
 MOST_EACH = 1000
+FINEST = 10**18  # denominator of a share of the people: a coin with as many sides is thrown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +84,7 @@ class PrivateRecipe(Recipe):
         check_choice("neighbours", self.neighbours, self.relations)
         self._check_fraction()
         exact.positive(self.epsilon, "epsilon")
+        check_domain(self.domain)
         if isinstance(self.domain, Mapping):
             values = {name: checked_values(name, given) for name, given in self.domain.items()}
             object.__setattr__(self, "domain", values)
@@ -107,10 +109,11 @@ class PrivateRecipe(Recipe):
                 " leave it out, or use NoisyCounts or DirichletMultinomial."
             )
             raise PlanError(msg)
-        if not 0 < exact.fraction(self.fraction, "fraction") <= 1:
+        share = exact.fraction(self.fraction, "fraction")
+        if not 0 < share <= 1 or share.denominator > FINEST:
             msg = (
-                f"fraction ({self.fraction}) must be above 0 and at most 1: the share of the people"
-                " that is counted."
+                f"fraction ({self.fraction}) must be above 0 and at most 1, with at most 18"
+                " decimals: the share of the people that is counted."
             )
             raise PlanError(msg)
 
@@ -231,7 +234,8 @@ class CellRecipe(PrivateRecipe):
     def prepare(self, table: Table, context: Context) -> tuple[Table, Domain]:
         """Return the released columns and their domain; say when the design says little."""
         chosen, domain = super().prepare(table, context)
-        self._advise(table.rows, int(domain.possible.sum()))
+        n = table.rows if self.rows_per_person is None else table.people
+        self._advise(n, int(domain.possible.sum()))
         return chosen, domain
 
     def _advise(self, n: int, cells: int) -> None:
@@ -341,6 +345,16 @@ def refuse_seed(context: Context, *, seedable: bool) -> None:
             "a seed was given for a differentially private draw: whoever knows it can undo the"
             " protection.\n\nHint: leave the seed out. For a test that is never released:"
             " unsafe_repeatable=True, or --unsafe-repeatable."
+        )
+        raise PlanError(msg)
+
+
+def check_domain(domain: object) -> None:
+    """Refuse a domain that is neither values by column nor the name of a file."""
+    if domain is not None and not isinstance(domain, (Mapping, str)):
+        msg = (
+            f"domain must give each column its values, got {type(domain).__name__}.\n\nHint:"
+            " domain={'sex': ['f', 'm'], ...}, or the path of a JSON file."
         )
         raise PlanError(msg)
 

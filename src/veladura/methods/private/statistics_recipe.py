@@ -15,7 +15,7 @@ from veladura.core.rules import PrivateStatistics, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact
 from veladura.methods.private.events import Event, rho_for, zcdp_epsilon
-from veladura.methods.private.numbers import as_tuples
+from veladura.methods.private.numbers import as_tuples, check_bounds
 from veladura.methods.private.private import PrivateRecipe
 from veladura.methods.private.proof import CHECKS, LOSS, stated
 from veladura.methods.private.queries import Noisy, Query, measured
@@ -36,14 +36,15 @@ class StatisticsRecipe(PrivateRecipe):
     level: float = 0.95
 
     def __post_init__(self) -> None:
+        check_bounds(self.bounds)
         object.__setattr__(self, "bounds", as_tuples(self.bounds))
         super().__post_init__()
         if self.size is not None:
             msg = "size was given, and statistics have no rows to release: leave it out."
             raise PlanError(msg)
         exact.share(self.delta)
-        if not 0 < self.level < 1:
-            msg = f"level ({self.level}) must be above 0 and below 1."
+        if not isinstance(self.level, float) or not 0 < self.level < 1:
+            msg = f"level ({self.level}) must be a number above 0 and below 1."
             raise PlanError(msg)
 
     def cost(self) -> tuple[Fraction, Fraction]:

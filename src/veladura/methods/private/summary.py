@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
-from veladura.base.checks import check_columns, check_named
+from veladura.base.checks import check_choice, check_columns
 from veladura.base.context import Context
 from veladura.core.recipe import Recipe, no_codes
 from veladura.core.release import Dataset
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose
+from veladura.methods.private.bins import edges_of
 from veladura.methods.private.domain import Domain, declare
 from veladura.methods.private.events import Event
 from veladura.methods.private.expected import Expected, expected_error, reference
 from veladura.methods.private.libraries import opendp
 from veladura.methods.private.noisy import nearest
-from veladura.methods.private.numbers import as_tuples, bounds_of
+from veladura.methods.private.numbers import as_tuples, bounds_of, check, listed
 from veladura.methods.private.private import FittedPrivate, Outcome, refuse_seed
 from veladura.methods.private.queries import Noisy, Query, number_of_queries, queries
 from veladura.methods.private.statistics_recipe import StatisticsRecipe
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
-MOST_BINS = 1000
+USUAL_BINS = 50
 MOST_GROUPS = 10_000
 
 
@@ -63,7 +64,7 @@ class PrivateSummary(StatisticsRecipe):
         The shares of "quantiles".
     bins
         Number of bins of equal width between the bounds, for quantiles and histograms; or by column
-        the inner edges of its bins.
+        that number, or the inner edges of its bins. 50 where nothing is said.
     epsilon
         The privacy loss of the release, all statistics together.
     delta
@@ -108,17 +109,21 @@ class PrivateSummary(StatisticsRecipe):
     by: Sequence[str] = ()
     statistics: Sequence[str] = ("count", "mean", "quantiles")
     quantiles: Sequence[float] = (0.25, 0.5, 0.75)
-    bins: int | Mapping[str, Sequence[float]] = 50
+    bins: int | Mapping[str, int | Sequence[float]] = USUAL_BINS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_tuples(self.bins))
         super().__post_init__()
         if self.by:
             check_columns(self.by, "the columns of groups")
-        check_named("statistics", self.statistics, STATISTICS)
+        if not listed(self.statistics, str):
+            msg = f"statistics must be a list of some of {list(STATISTICS)}."
+            raise PlanError(msg)
         if not self.statistics:
             msg = f"statistics is empty: name some of {list(STATISTICS)}."
             raise PlanError(msg)
+        for statistic in self.statistics:
+            check_choice("statistics", statistic, STATISTICS)
         if both := sorted({*self.by} & {*self.columns}):
             msg = f"{both} cannot be summarised and make groups at once."
             raise PlanError(msg)
@@ -130,29 +135,16 @@ class PrivateSummary(StatisticsRecipe):
         if beyond := [name for name in self.bounds if name not in self.columns]:
             msg = f"bounds names columns that are not summarised: {beyond}."
             raise PlanError(msg)
-        if wrong := [q for q in self.quantiles if not 0 < q < 1]:
-            msg = f"quantiles must be above 0 and below 1, got {wrong}."
+        check(self.columns, self.bounds, self.bins, ())
+        if not listed(self.quantiles, float) or not all(0 < q < 1 for q in self.quantiles):
+            msg = f"quantiles must be numbers above 0 and below 1, got {self.quantiles}."
             raise PlanError(msg)
         for name in self.columns:
             self.edges(name)
 
     def edges(self, name: str) -> Floats:
         """Return the edges of a column's bins, bounds included."""
-        low, high = bounds_of(name, self.bounds)
-        if isinstance(self.bins, Mapping):
-            inner = [float(edge) for edge in self.bins.get(name, ())]
-            edges = np.array([low, *inner, high])
-        else:
-            whole = isinstance(self.bins, int) and not isinstance(self.bins, bool)
-            number = self.bins if whole and 1 <= self.bins <= MOST_BINS else 0
-            edges = np.linspace(low, high, number + 1) if number else np.zeros(1)
-        if edges.size < 2 or edges.size > MOST_BINS + 1 or (np.diff(edges) <= 0).any():  # noqa: PLR2004
-            msg = (
-                f"bins must be a whole number from 1 to {MOST_BINS}, or rising inner edges between"
-                f" the bounds of {name!r}."
-            )
-            raise PlanError(msg)
-        return edges
+        return np.array(edges_of(name, self.bounds, self.bins, USUAL_BINS))
 
     def declared(self) -> Domain:
         """Return the domain of the groups: one group where no column makes them."""

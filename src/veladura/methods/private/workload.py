@@ -13,6 +13,7 @@ from veladura.base.arrays import Floats, Mask
 from veladura.base.expression import Expression, literals, parse
 from veladura.errors import ColumnError, PlanError
 from veladura.methods.private.domain import MOST_CELLS, Domain, Zero
+from veladura.methods.private.numbers import listed
 from veladura.numeric.graphical.junction import Columns, model_megabytes
 from veladura.table.conditions import holds
 
@@ -33,7 +34,7 @@ def check_workload(
             msg = "weights were given without a workload.\n\nHint: one weight for each table of it."
             raise PlanError(msg)
         return
-    if isinstance(workload, str) or not workload:
+    if isinstance(workload, str) or not isinstance(workload, Sequence) or not workload:
         msg = 'workload must be a list of tables.\n\nHint: workload=[["age", "sex"], ...].'
         raise PlanError(msg)
     for table in workload:
@@ -51,14 +52,13 @@ def check_workload(
             raise PlanError(msg)
     if weights is None:
         return
-    fit = all(
-        isinstance(weight, (int, float)) and math.isfinite(weight) and weight > 0
-        for weight in weights
-    )
-    if len(weights) != len(workload) or not fit:
+    if (
+        not listed(weights, float)
+        or len(weights) != len(workload)
+        or not all(0 < weight < math.inf for weight in weights)
+    ):
         msg = (
-            f"weights must be {len(workload)} numbers above 0, one for each table of the workload;"
-            f" got {len(weights)}."
+            f"weights must be {len(workload)} numbers above 0, one for each table of the workload."
         )
         raise PlanError(msg)
 

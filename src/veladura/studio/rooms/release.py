@@ -74,7 +74,7 @@ def _gate(session: Session) -> list[tuple[str, str, str, str]]:
 
 def _budget(session: Session) -> dict[str, Any]:
     """Return the privacy budget: what is spent and left, and what this draw would cost."""
-    from veladura.methods.private.events import short
+    from veladura.methods.private.events import rest, short
     from veladura.methods.private.ledger import allowance
 
     plan, source = session.ready
@@ -88,7 +88,7 @@ def _budget(session: Session) -> dict[str, Any]:
     price = f"epsilon = {short(epsilon)}"
     price += f", delta = {short(cost.delta)}" if cost.delta else ""
     limit = budget.limit
-    left = None if limit is None else limit - spent
+    left = None if limit is None else rest(limit, spent)
     return {
         "unit": budget.unit,
         "limit": "none" if limit is None else short(limit),
