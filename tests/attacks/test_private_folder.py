@@ -4,7 +4,7 @@ Noise and private choices are replaced by answers that do not look at the data. 
 have nothing in common but their declared columns (no value, no order, no gap, where the number of
 rows is not public not even that) must leave the same release folder, byte for byte: manifest,
 codebook, report, data files, their sizes and checksums. Whatever differs came around the mechanism,
-and was not paid for. Messages on the way out and the ledger must be the same, too. The broken
+and was not paid for. Messages on the way out must be the same, too. The broken
 control states the exact number of rows, as version 0.1.0 did for people.
 """
 
@@ -80,7 +80,7 @@ def _even(cells: int, size: int) -> np.ndarray:
 
 
 def released(home: Path, table: pd.DataFrame, method: str, neighbours: str) -> dict[str, object]:
-    """Return the files of a release by name, the messages on the way, and the ledger."""
+    """Return the files of a release by name, and the messages on the way."""
     home.mkdir()
     people = neighbours == "people"  # 300 of them, with one row or three: only they are public
     if people:
