@@ -6,7 +6,6 @@ Growth and descent read them: a byte or two for each predictor.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +145,7 @@ def _part(
     "void(uint8[:, ::1], int32[::1], int32[::1], int64[:, ::1], int64[:, ::1], uint64[::1],"
     " int64[::1], int64[::1], int64[::1])"
 )
-def find_leaves(  # noqa: C901  # compiled: one loop over nodes
+def find_leaves(  # compiled: one loop over nodes
     codes: Bytes,
     order: Places,
     spare: Places,
