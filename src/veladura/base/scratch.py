@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST = 1 << 20  # bytes of an array that is worth keeping
+ROOM = 2  # columns are drawn given more and more others
 
 
 class _Kept(threading.local):
@@ -59,6 +60,7 @@ def scratch(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     memory = _kept.memory.get(name)
     if memory is None or memory.size < size:
         _kept.memory.pop(name, None)  # before the larger one is there
-        memory = _kept.memory[name] = np.empty(size, dtype=np.uint8)
+        # room for a larger one: pages that nobody writes to are never fetched
+        memory = _kept.memory[name] = np.empty(ROOM * size, dtype=np.uint8)
     array: NDArray[Any] = memory[:size].view(dtype).reshape(shape)
     return array

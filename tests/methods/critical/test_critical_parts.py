@@ -261,9 +261,11 @@ DRAWS, LEVEL = 40_000, 1e-5
 def moved_apart(rng, chosen, *, shrink=True, joint=True):
     """Donors of one leaf moved as the law of the leaf and the joint steps say."""
     everyone = np.ones(len(LEAF), dtype=bool)
-    start, end = np.array([0]), np.array([len(LEAF)])
+    start, end, order = np.array([0]), np.array([len(LEAF)]), np.arange(len(LEAF))
     parts = [
-        leaf_steps(np.ascontiguousarray(x), np.zeros(12), everyone, everyone, start, end, 1.0)
+        leaf_steps(
+            np.ascontiguousarray(x), np.zeros(12), everyone, everyone, order, start, end, 1.0
+        )
         for x in LEAF.T
     ]
     roots = moments(LEAF, everyone, start, end)[1]

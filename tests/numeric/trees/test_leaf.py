@@ -133,7 +133,8 @@ def steps(score, isolation, pool=None, bandwidth=1.0, start=(0,), end=None, move
     everyone = np.ones(score.size, dtype=bool) if pool is None else pool
     moving = everyone if moves is None else moves
     ends = np.array([score.size] if end is None else end)
-    return leaf_steps(score, isolation, everyone, moving, np.array(start), ends, bandwidth)
+    order = np.arange(score.size)
+    return leaf_steps(score, isolation, everyone, moving, order, np.array(start), ends, bandwidth)
 
 
 def test_where_few_move_they_keep_their_own_variance_around_the_leaf_and_the_others_stay():

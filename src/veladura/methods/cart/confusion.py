@@ -91,7 +91,7 @@ def confusion_of(fitted: FittedCart, column: str, most: int | None = None) -> Co
         )
         raise PlanError(msg)
     tree, state = grown.tree, grown.variable.state
-    start, end = tree.stretches.T
+    start, end = tree.stretches().T
     leaf = tree.leaves()
     called = np.repeat(
         answers(tree.nodes, tree.order, state, grown.classes)[leaf].astype(np.int64),

@@ -132,13 +132,13 @@ class Calibration:
         self, rng: Generator, predictors: Predictors, rows: Ints, nodes: Ints, donors: Ints
     ) -> Ints:
         """Return the donors of some rows, some of them changed for others of the same leaf."""
-        leaf, uniforms, none = self.leaf[nodes], rng.random(rows.size), np.empty((0, 1))
+        leaf, uniforms, none = self.leaf.take(nodes), rng.random(rows.size), np.empty((0, 1))
         if self.single:
             return self._correct(predictors, rows, leaf, uniforms, donors.copy(), none)
         by_leaf = by_node(leaf, self.first.size)  # leaves have several cells: these are read once
         changed = np.empty_like(donors)
         changed[by_leaf] = self._correct(
-            predictors, rows[by_leaf], leaf[by_leaf], uniforms, donors[by_leaf], none
+            predictors, rows.take(by_leaf), leaf.take(by_leaf), uniforms, donors.take(by_leaf), none
         )
         return changed
 

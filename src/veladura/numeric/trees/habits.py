@@ -38,7 +38,12 @@ class Habits:
         >>> Habits.of(10 * np.arange(1, 2000)).units
         (10,)
         """
-        whole = [unit for unit in CANDIDATES if steps.size >= FEWEST and not np.any(steps % unit)]
+        some = steps[:FEWEST]  # most units do not divide these: nobody need divide the others
+        whole = [
+            unit
+            for unit in CANDIDATES
+            if steps.size >= FEWEST and not np.any(some % unit) and not np.any(steps % unit)
+        ]
         units, left = [max(whole, default=1)], steps
         for unit in CANDIDATES:
             if not left.size:

@@ -164,7 +164,7 @@ class NumberLaw:
         moves = present & ((held < min_people) | (all_move and min_people > 0))
         parts = [0] if moves.any() else []
         if stratum is None:
-            stratum = np.zeros(places.size, dtype=np.int64)
+            stratum = np.broadcast_to(np.int64(0), places.size)  # no memory of their own
         else:
             parts = np.unique(stratum[moves]).tolist()
         pool = np.zeros(places.size, dtype=bool)
@@ -214,10 +214,11 @@ class NumberLaw:
         leaves, order = tree.leaves(), tree.order
         start, end = (np.ascontiguousarray(tree.nodes[leaves, at]) for at in (START, END))
         centre, scale = leaf_steps(
-            self.score[order],
-            self.isolation[order],
-            self.pool[order],
-            self.moves[order],
+            self.score,
+            self.isolation,
+            self.pool,
+            self.moves,
+            order,
             start,
             end,
             self.bandwidth,
@@ -244,7 +245,9 @@ class LeafLaw:
         law = self.law
         if self.rows.size != law.places.size or len(law.quantiles) > 1 or law.stratum.any():
             return False
-        return bool((np.bincount(self.rows, minlength=law.places.size) == 1).all())
+        seen = np.zeros(law.places.size, dtype=bool)
+        seen[self.rows] = True
+        return bool(seen.all())
 
     @cached_property
     def margins(self) -> dict[int, tuple[Floats, Floats]]:
@@ -310,22 +313,23 @@ class LeafLaw:
 
     def moved(self, donors: Ints, steps: Floats) -> Floats:
         """Return places, given a step of every donor in units of its scale, from -1 to 1."""
-        law, rows = self.law, self.rows[donors]
-        places = law.places[rows]
-        here = np.flatnonzero(law.moves[rows])
+        law, rows = self.law, self.rows.take(donors)
+        places = law.places.take(rows)
+        here = np.flatnonzero(law.moves.take(rows))
         if not here.size:
             return places
-        far = self._numbers(donors[here], steps[here])
+        donors = donors.take(here)
+        far = self._numbers(donors, steps.take(here))
         if law.grid.decimals is None:
             places[here] = far
         else:
-            far = law.habits.landed(far, self.roundness[donors[here]])
+            far = law.habits.landed(far, self.roundness.take(donors))
             places[here] = law.grid.written((far - law.origin) * law.grid.step)
         return np.clip(places, *law.ends)
 
     def _numbers(self, donors: Ints, steps: Floats) -> Floats:
         """Return Q(H(c + s U)) of donors that move."""
-        scores = self.centre[donors] + self.scale[donors] * steps
+        scores = self.centre.take(donors) + self.scale.take(donors) * steps
         if len(self.margins) == 1:
             (part,) = self.margins
             return self._of_scores(part, scores)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -46,20 +47,27 @@ class Donors:
             return cls(tree, np.empty(0), draws)  # equal weights need no heights
         return cls(tree, np.append(0.0, np.cumsum(rng.standard_exponential(size))), draws)
 
+    @cached_property
+    def stretches(self) -> Ints:
+        """Where the donors of each node begin and end; kept while these are drawn from."""
+        return self.tree.stretches()
+
     def places(self, rng: Generator, nodes: Ints) -> Ints:
         """Return for each row a donor of its node, as a place in the order of the tree."""
         if self.draws == "plain":
             places: Ints = np.empty(nodes.size, dtype=np.int64)
-            pick_evenly(self.tree.stretches, nodes, self._balanced(rng, nodes), places)
+            pick_evenly(self.stretches, nodes, self._balanced(rng, nodes), places)
             return places
         uniforms = rng.random(nodes.size)
-        return pick(self.heights, self.tree.stretches, nodes, uniforms)
+        return pick(self.heights, self.stretches, nodes, uniforms)
 
     def _balanced(self, rng: Generator, nodes: Ints) -> Floats:
         """Return a uniform variate for each row: in a block of 200, one in each 200th."""
-        size, start = nodes.size, self.tree.stretches[:, 0]
-        rank: Ints = np.cumsum(np.bincount(start) > 0, dtype=np.int64)[start]  # from left to right
-        order = by_node(rank[nodes], int(rank.max(initial=0)) + 1)
+        size, start = nodes.size, np.ascontiguousarray(self.stretches[:, 0])
+        begins = np.zeros(int(start.max(initial=0)) + 1, dtype=bool)
+        begins[start] = True
+        rank: Ints = np.cumsum(begins, dtype=np.int64).take(start)  # from left to right
+        order = by_node(rank.take(nodes), int(rank.max(initial=0)) + 1)
         uniforms = np.empty(size)
         stratify(order, rng.random(size), rng.random(size), uniforms)
         return uniforms
@@ -205,15 +213,15 @@ def _bandwidth(part: Floats, deviation: float) -> float:
     return float(0.9 * width * part.size**-0.2)
 
 
-@inner("void(float64[::1], float64[:, ::1], boolean[::1], int64[::1], int64, float64)")
+@inner("void(float64[:, ::1], boolean[::1], int64[::1], int64[::1], int64, float64)")
 def _leaf_step(
-    score: Floats, steps: Floats, moves: Mask, members: Ints, count: int, bandwidth: float
+    steps: Floats, moves: Mask, order: Ints, members: Ints, count: int, bandwidth: float
 ) -> None:
-    """Write centre and scale of those members of one leaf that move."""
+    """Write centre and scale of those members of one leaf that move, over score and isolation."""
     part = np.empty(count)
     mean = 0.0
     for k in range(count):
-        part[k] = score[members[k]]
+        part[k] = steps[0, members[k]]
         mean += part[k] / count
     squares = 0.0
     for value in part:
@@ -226,26 +234,23 @@ def _leaf_step(
     spread = squares = 0.0
     for k in range(count):
         j = members[k]
-        if moves[j]:
+        if moves[order[j]]:
             steps[1, j] = max(steps[1, j], width)
             spread += steps[1, j] ** 2
-            squares += (score[j] - mean) ** 2
+            squares += (steps[0, j] - mean) ** 2
     shrink = np.sqrt(max(0.0, 1 - spread / (3 * max(squares, 1e-300))))
     for k in range(count):
         j = members[k]
-        if moves[j]:
-            steps[0, j] = mean + (score[j] - mean) * shrink
+        if moves[order[j]]:
+            steps[0, j] = mean + (steps[0, j] - mean) * shrink
 
 
-@compiled(
-    "float64[:, ::1](float64[::1], float64[::1], boolean[::1], boolean[::1], int64[::1],"
-    " int64[::1], float64)"
-)
 def leaf_steps(
     score: Floats,
     isolation: Floats,
     pool: Mask,
     moves: Mask,
+    order: Ints,
     start: Ints,
     end: Ints,
     bandwidth: float,
@@ -255,18 +260,48 @@ def leaf_steps(
     Only those of the pool count; the others, those that do not move, and one alone in its leaf keep
     score and isolation. Those that move keep their own variance around the mean of the leaf: where
     the others stay, nobody would make up for what is drawn towards it.
+
+    Parameters
+    ----------
+    score, isolation, pool, moves
+        Of the rows of the original.
+    order
+        The rows, those of each leaf side by side.
     """
-    steps = np.empty((2, score.size))
-    for j in range(score.size):
-        steps[0, j] = score[j]
-        steps[1, j] = isolation[j]
-    members = np.empty(score.size, dtype=np.int64)
+    steps = np.empty((2, order.size))  # by NumPy, which asks for large pages
+    members = np.empty(int(np.max(end - start, initial=0)), dtype=np.int64)
+    np.take(score, order, out=steps[0], mode="clip")
+    np.take(isolation, order, out=steps[1], mode="clip")
+    write_steps(pool, moves, order, start, end, bandwidth, members, steps)
+    return steps
+
+
+@compiled(
+    "void(boolean[::1], boolean[::1], int64[::1], int64[::1], int64[::1], float64, int64[::1],"
+    " float64[:, ::1])"
+)
+def write_steps(
+    pool: Mask,
+    moves: Mask,
+    order: Ints,
+    start: Ints,
+    end: Ints,
+    bandwidth: float,
+    members: Ints,
+    steps: Floats,
+) -> None:
+    """Write centre and scale over score and isolation of donors, leaf by leaf.
+
+    Parameters
+    ----------
+    members
+        Memory for the donors of a leaf.
+    """
     for i in range(start.size):
         count = 0
         for j in range(start[i], end[i]):
-            if pool[j]:
+            if pool[order[j]]:
                 members[count] = j
                 count += 1
         if count > 1:
-            _leaf_step(score, steps, moves, members, count, bandwidth)
-    return steps
+            _leaf_step(steps, moves, order, members, count, bandwidth)

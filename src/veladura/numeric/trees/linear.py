@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints
+from veladura.base.scratch import scratch
 from veladura.numeric.trees.bins import Binning, Predictors, cuts
 from veladura.numeric.trees.calibration import Calibration, Fit
 from veladura.numeric.trees.model import Pair, Recipients, TreeModel, Values
@@ -52,10 +53,13 @@ class LinearScores:
     binnings: tuple[Binning, ...]
 
     def extended(self, predictors: Predictors, rows: Ints | None = None) -> Predictors:
-        """Return predictors at some rows, or at all, with the scores beside them as codes."""
+        """Return predictors at some rows, or at all, with the scores beside them as codes.
+
+        To be given up before the next ones are asked for, while memory is used again.
+        """
         held = predictors.bins if rows is None else predictors.bins.take(rows, axis=0)
         edges = [np.empty(0) if each.edges is None else each.edges for each in self.binnings]
-        bins = np.empty((len(held), held.shape[1] + len(edges)), dtype=np.uint16)
+        bins = scratch("scored", (len(held), held.shape[1] + len(edges)), np.uint16)
         ends = np.cumsum([each.size for each in edges])
         write_scored(
             held, self.features, self.start, self.tables, np.concatenate(edges), ends, bins

@@ -124,7 +124,7 @@ class TreeModel:
                 donors = pair.state_calibration.corrected(
                     rng, recipients.predictors, recipients.rows, nodes, donors
                 )
-            state = variable.state[pair.states.order].take(donors)
+            state = variable.state.take(pair.states.order.take(donors))
         if variable.places is None:
             return state, None
         places = np.zeros(size)
@@ -160,7 +160,7 @@ class TreeModel:
                 rng, recipients.predictors, recipients.rows, nodes, picked
             )
         rows = by_node(nodes, len(tree.nodes))
-        places[rows] = law.drawn(rng, picked[rows])
+        places[rows] = law.drawn(rng, picked.take(rows))
         if constraints.bind:
             refit(rng, donors, law, constraints, nodes, recipients.rows, places)
         return places

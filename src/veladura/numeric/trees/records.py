@@ -6,7 +6,6 @@ Growth and descent read them: a byte or two for each predictor.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,28 +52,100 @@ def pack(
                 codes[i, high[j]] = code >> 8
 
 
-@inner("int64(uint8[:, ::1], int64, int64[:, ::1], int64[:, ::1], int64, int64, uint64[::1])")
-def _goes_left(
-    codes: Bytes, i: int, layout: Ints, nodes: Ints, node: int, f: int, sets: Words
+@inner("int64(uint8[:, ::1], int64, int64, int64)")
+def _code(codes: Bytes, i: int, at: int, high: int) -> int:
+    """Return the code of a row."""
+    return int(codes[i, at]) if high == 0 else int(codes[i, at]) | int(codes[i, high]) << 8
+
+
+@inner("int64(uint64[::1], int64, int64)")
+def _is_in(sets: Words, first: int, code: int) -> int:
+    """Return 1 for a code of a set, else 0."""
+    return int((sets[first + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1))
+
+
+@inner("int64(int64, int64, int64, int64)")
+def _is_below(code: int, cut: int, missing: int, missing_left: int) -> int:
+    """Return 1 for a number that goes left, else 0."""
+    return missing_left if code >= missing else int(code <= cut)
+
+
+@inner(
+    "void(uint8[:, ::1], int32[::1], int64, int64, int64[::1], int64[::1], uint64[::1], int64,"
+    " int64[::1])"
+)
+def _end(
+    codes: Bytes,
+    order: Places,
+    start: int,
+    end: int,
+    column: Ints,
+    split: Ints,
+    sets: Words,
+    child: int,
+    leaves: Ints,
+) -> None:
+    """Write the leaves of rows whose next nodes are leaves."""
+    at, high, levels = column[0], column[1], column[2]
+    cut, missing_left, first = split[1], split[3], split[4]
+    if column[3] > 0:
+        for i in range(start, end):
+            code = min(_code(codes, order[i], at, high), levels)
+            leaves[order[i]] = child + 1 - _is_in(sets, first, code)
+    else:
+        for i in range(start, end):
+            code = _code(codes, order[i], at, high)
+            leaves[order[i]] = child + 1 - _is_below(code, cut, levels - 1, missing_left)
+
+
+@inner(
+    "int64(uint8[:, ::1], int32[::1], int32[::1], int64, int64, int64[::1], int64[::1],"
+    " uint64[::1])"
+)
+def _part(
+    codes: Bytes,
+    order: Places,
+    spare: Places,
+    start: int,
+    end: int,
+    column: Ints,
+    split: Ints,
+    sets: Words,
 ) -> int:
-    """Return 1 for a row that goes to the left child of a node, else 0."""
-    code: Any = np.int64(codes[i, layout[f, 0]])
-    if layout[f, 1] > 0:
-        code |= np.int64(codes[i, layout[f, 1]]) << 8
-    if layout[f, 3] > 0:
-        seen: Any = min(code, layout[f, 2])
-        word = sets[nodes[node, 4] + (seen >> 6)]
-        return int((word >> np.uint64(seen & 63)) & np.uint64(1))
-    if code >= layout[f, 2] - 1:
-        return int(nodes[node, 3])
-    return int(code <= nodes[node, 1])
+    """Put rows that go left before the others; return where these begin.
+
+    What a node says is read before its rows are: a compiler that sees rows written cannot know that
+    they are not the node, and would read it again for every row.
+    """
+    at, high, levels = column[0], column[1], column[2]
+    cut, missing_left, first = split[1], split[3], split[4]
+    left, right = start, 0
+    if column[3] > 0:
+        for i in range(start, end):
+            row = order[i]
+            goes_left = _is_in(sets, first, min(_code(codes, row, at, high), levels))
+            order[left] = row
+            spare[right] = row
+            left += goes_left
+            right += 1 - goes_left
+    else:
+        for i in range(start, end):
+            row = order[i]
+            goes_left = _is_below(_code(codes, row, at, high), cut, levels - 1, missing_left)
+            order[left] = row
+            spare[right] = row
+            left += goes_left
+            right += 1 - goes_left
+    for i in range(right):
+        order[left + i] = spare[i]
+    return left
 
 
 @compiled(
     "void(uint8[:, ::1], int32[::1], int32[::1], int64[:, ::1], int64[:, ::1], uint64[::1],"
     " int64[::1], int64[::1], int64[::1])"
 )
-def find_leaves(  # noqa: C901  # compiled: one loop over nodes
+def find_leaves(  # compiled: one loop over nodes
     codes: Bytes,
     order: Places,
     spare: Places,
@@ -126,20 +197,9 @@ def find_leaves(  # noqa: C901  # compiled: one loop over nodes
         if (nodes[child, 0] < 0 or stop[child] > 0) and (
             nodes[child + 1, 0] < 0 or stop[child + 1] > 0
         ):
-            for i in range(start, end):
-                goes_left = _goes_left(codes, order[i], layout, nodes, node, f, sets)
-                leaves[order[i]] = child + 1 - goes_left
+            _end(codes, order, start, end, layout[f], nodes[node], sets, child, leaves)
             continue
-        left, right = start, 0
-        for i in range(start, end):
-            row = order[i]
-            goes_left = _goes_left(codes, row, layout, nodes, node, f, sets)
-            order[left] = row
-            spare[right] = row
-            left += goes_left
-            right += 1 - goes_left
-        for i in range(right):
-            order[left + i] = spare[i]
+        left = _part(codes, order, spare, start, end, layout[f], nodes[node], sets)
         for side in range(2):
             stack[waiting, 0] = child + side
             stack[waiting, 1] = start if side == 0 else left

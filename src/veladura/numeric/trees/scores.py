@@ -31,7 +31,7 @@ def scores_of(place: Ints, rows: int = 1) -> tuple[Floats, Floats]:
     """
     size, count = place.size, np.bincount(place)
     score, isolation = scores_of_shares((np.cumsum(count) - count / 2) / size, size, rows)
-    return score[place], isolation[place]
+    return score.take(place), isolation.take(place)
 
 
 def scores_of_shares(middle: Floats, size: int, rows: int = 1) -> tuple[Floats, Floats]:
@@ -86,8 +86,13 @@ def heights_at(scores: Floats, points: Floats, heights: Floats) -> Floats:
     last = points.size - 1
     at = np.clip((scores - points[0]) * (last / (points[-1] - points[0])), 0.0, last)
     below = np.minimum(at.astype(np.int64), last - 1)
-    low = heights[below]
-    found: Floats = low + (heights[below + 1] - low) * (at - below)
+    low = heights.take(below)
+    at -= below
+    below += 1
+    found: Floats = heights.take(below)
+    found -= low
+    found *= at
+    found += low
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -112,9 +111,8 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree(leaves={self.leaves().size}, rows={self.order.size})"
 
-    @cached_property
     def stretches(self) -> Ints:
-        """Where the rows of each node begin and end in ``order``."""
+        """Return where the rows of each node begin and end in ``order``."""
         return np.ascontiguousarray(self.nodes[:, START : END + 1])
 
     def is_leaf(self) -> Mask:
@@ -143,18 +141,13 @@ class Tree:
     ) -> Ints:
         """Return the leaf of each row; many rows are divided among some threads."""
         which = np.arange(len(predictors.bins)) if rows is None else rows
-        parts = np.array_split(
-            np.arange(which.size), max(1, min(threads, which.size // THREAD_ROWS))
-        )
-        if len(parts) == 1:
+        number = max(1, min(threads, which.size // THREAD_ROWS))
+        if number == 1:
             return self._find(predictors, which, root)
-        with ThreadPoolExecutor(len(parts)) as pool:
-            leaves = pool.map(
-                lambda part: self._find(
-                    predictors, which[part], None if root is None else root[part]
-                ),
-                parts,
-            )
+        parts = np.array_split(which, number)
+        roots = [None] * number if root is None else np.array_split(root, number)
+        with ThreadPoolExecutor(number) as pool:
+            leaves = pool.map(lambda *part: self._find(predictors, *part), parts, roots)
             return np.concatenate(list(leaves))
 
     def _find(self, predictors: Predictors, which: Ints, root: Ints | None) -> Ints:

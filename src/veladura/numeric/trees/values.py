@@ -90,7 +90,7 @@ class Values:
         """Return how many people hold the value of each row."""
         if not self.holders.size:
             return np.zeros(self.place.size, dtype=np.int64)
-        return self.holders[self.place]
+        return self.holders.take(self.place)
 
     def in_order(self, numbers: Floats, here: Mask) -> Floats:
         """Return the numbers of some rows in order, without sorting them again.

@@ -203,11 +203,11 @@ def variable_of(
         from others. Strata have ranks of their own, among these rows.
     """
     if column.labels is not None and column.field.kind != "ordered":
-        levels = len(column.labels)
+        levels, gaps = len(column.labels), bool(column.missing.any())
         return Variable(
             column,
-            np.where(column.missing, levels, column.values),
-            levels + int(column.missing.any()),
+            np.where(column.missing, levels, column.values) if gaps else column.values,
+            levels + int(gaps),
         )
     column.numbers()  # refuses infinite values
     everyone = None if known is None else known.everyone
