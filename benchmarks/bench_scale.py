@@ -1,9 +1,9 @@
 """Large tables: time beside DuckDB's own work on the same file, memory, and growth with rows.
 
 Run with ``python -m benchmarks scale``, or a part of it with ``python -m benchmarks.bench_scale
-[rows | distinct | growth | hundred | cart | spark | workers]``. Every figure is of processes of
-their own, with ``VELADURA_MEMORY`` as told beside it. ``VELADURA_SCALE`` divides the numbers of
-rows, for a look; files are generated once with ``VELADURA_SCALE_FOLDER``.
+[rows | distinct | growth | hundred | cart | spark | shuffle | workers]``. Every figure is of
+processes of their own, with ``VELADURA_MEMORY`` as told beside it. ``VELADURA_SCALE`` divides the
+numbers of rows, for a look; files are generated once with ``VELADURA_SCALE_FOLDER``.
 """
 
 from __future__ import annotations
@@ -92,6 +92,17 @@ def spark() -> None:
         f" {other['started']:.1f} s",
         flush=True,
     )
+
+
+def shuffle() -> None:
+    """Jobs, stages and shuffled bytes of each method on Spark."""
+    from benchmarks.spark_shuffle import tell
+
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["VELADURA_CUSTODIAN"] = f"{home}/custodian"
+        os.environ["VELADURA_HELD_CELLS"] = "0"
+        for size in (100_000 // SHORT, 400_000 // SHORT):
+            tell(_people(Path(home), size, distinct=False, columns=12), size, Path(home))
 
 
 def workers() -> None:
@@ -243,6 +254,7 @@ PARTS = {
     "cart": cart,
     "hundred": hundred,
     "spark": spark,
+    "shuffle": shuffle,
     "workers": workers,
 }
 

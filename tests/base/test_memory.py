@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import veladura as vd
@@ -65,3 +72,61 @@ def test_what_does_not_fit_is_refused_before_it_is_read(tmp_path, monkeypatch):
     assert not read
     counted = vd.KAnonymity(quasi_identifiers=["y"], k=3)
     assert not counted.protect(table).tables[0].table.in_memory
+
+
+def test_pieces_of_a_wide_table_have_fewer_rows(monkeypatch):
+    assert memory.rows_within(131_072, 300) == 131_072  # nobody set a limit
+    monkeypatch.setenv("VELADURA_MEMORY", "1 GiB")
+    for columns in (1, 10, 23):
+        assert memory.rows_within(131_072, columns) == 131_072
+    for columns in (30, 300, 10_000):
+        held = memory.rows_within(131_072, columns) * columns * memory.BYTES_A_CELL
+        assert 0.19 * 2**30 < held <= 0.2 * 2**30
+    assert memory.rows_within(131_072, 10**9) == 1
+
+
+PEAK = """
+import sys, warnings
+from pathlib import Path
+import veladura as vd
+
+warnings.simplefilter("ignore")
+method, source, home = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+recipe = {
+    "noise": vd.Noise(columns=["v0", "v1"]),
+    "cart": vd.Cart(columns=["v0", "v1"], predictors=["v2", "v3"], m=4),
+    "top-code": vd.TopCode(columns={"v0": 1.0}),
+}[method]
+release = recipe.protect(vd.open(source), seed=1, threads=8)
+release.save(home / "out" / "wide", custodian=home / "safe" / "wide")
+assert all(line.status != "broken" for line in vd.verify(home / "out" / "wide"))
+status = Path("/proc/self/status").read_text()
+print(status.partition("VmHWM:")[2].split()[0])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is told by Linux")
+@pytest.mark.parametrize("method", ["noise", "cart", "top-code"])
+def test_the_peak_of_a_run_is_within_its_memory(tmp_path, method):
+    """A table of 300,000 x 204, about 4 GiB if it were held, with eight threads within one GiB.
+
+    Chunks of as many rows as a narrow table has took 1.67 GiB with two threads (`noise`).
+    """
+    rng, path = np.random.default_rng(3), tmp_path / "wide.parquet"
+    writer = None
+    for _ in range(6):
+        base = rng.normal(size=50_000)
+        rows = pa.table({f"v{i}": np.round(base + rng.normal(size=50_000), 1) for i in range(204)})
+        writer = writer or pq.ParquetWriter(path, rows.schema)
+        writer.write_table(rows)
+    writer.close()
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, method, str(path), str(tmp_path)],
+        env={**os.environ, "VELADURA_MEMORY": "1 GiB", "VELADURA_CUSTODIAN": str(tmp_path / "c")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout.split()[-1]) < 2**20  # KiB

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.methods.geography.test_passing import RECIPES as PLACES
+from tests.methods.geography.test_passing import homes
 
 import veladura as vd
 from veladura.table import chunks
@@ -46,6 +48,24 @@ def test_rows_are_those_of_duckdb(local, people, method):
     far = drawn(METHODS[method], vd.open(local, ROLES, table=f"parquet.`{people}`"))
     near = drawn(METHODS[method], vd.open(people, ROLES))
     assert all(one.equals(two) for one, two in zip(far, near, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore:[^\n]*(settled|sweeps|chains)")
+@pytest.mark.usefixtures("lazy_files")
+@pytest.mark.parametrize("method", PLACES)
+def test_places_are_those_of_duckdb(local, tmp_path, monkeypatch, method):
+    monkeypatch.setattr(chunks, "CHUNK", 300)
+    path = tmp_path / "homes.parquet"
+    homes().to_parquet(path)
+    releases = [
+        PLACES[method].protect(vd.open(source, table=table), seed=3)
+        for source, table in ((local, f"parquet.`{path}`"), (path, None))
+    ]
+    far, near = (
+        [pq.read_table(dataset.table.stored) for dataset in release.tables] for release in releases
+    )
+    assert all(one.equals(two) for one, two in zip(far, near, strict=True))
+    assert all(proof.status == "holds" for release in releases for proof in release.proofs)
 
 
 def test_partitions_change_nothing(local, people):

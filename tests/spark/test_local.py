@@ -232,6 +232,39 @@ def test_what_spark_would_change_is_refused_in_words(local, sql, columns, words)
         vd.open(frame, columns)
 
 
+def test_names_that_spark_takes_for_one_are_told(local, tmp_path):
+    pq.write_table(pa.table({"Age": ["a"], "age": ["b"]}), tmp_path / "case.parquet")
+    with pytest.raises(DataError, match="names differ only in case"):
+        vd.open(local, table=f"parquet.`{tmp_path / 'case.parquet'}`")
+
+
+def test_types_that_spark_does_not_read_are_told(local, tmp_path):
+    for number, kind in enumerate((pa.timestamp("ns"), pa.time64("us"))):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"x": pa.array([1, None], kind)}), path)
+        with pytest.raises(DataError, match=r"(?s)type that Spark does not read.*microseconds"):
+            vd.open(local, table=f"parquet.`{path}`")
+
+
+@pytest.mark.filterwarnings("ignore:[^\n]*(generalised|level)")
+@pytest.mark.usefixtures("lazy_files")
+def test_names_that_mean_something_in_sql_and_texts_that_end_it(local, tmp_path):
+    names = ["select", "group by", "a.b", "a`b", 'a"b', "a'b", "new\nline", "{x}", "c0", "n" * 300]
+    texts = ["nul\0", "nul", 'quo"te', "it's", "back\\slash", "two\nlines", "\r", "", "*", "null"]
+    columns = [pa.array([*texts[i:], *texts[:i], None] * 3) for i in range(len(names))]
+    path = tmp_path / "words.parquet"
+    pq.write_table(pa.table(columns, names=names), path)
+    recipe = vd.KAnonymity(quasi_identifiers=names, k=3)
+    releases = [
+        recipe.protect(vd.open(source, table=table))
+        for source, table in ((local, f"parquet.`{path}`"), (path, None))
+    ]
+    far, near = (pq.read_table(release.tables[0].table.stored) for release in releases)
+    assert far.equals(near)
+    assert far.column_names == names
+    assert set(far.column(0).to_pylist()) == {*texts, None}
+
+
 def test_frames_and_ibis_tables_of_the_caller(local, people):
     frame = spark_session().read.parquet(str(people))
     mine = ibis.pyspark.connect(spark_session())

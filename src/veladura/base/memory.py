@@ -84,6 +84,23 @@ def cells_within() -> int | None:
     return None if limit is None else int(OF_ROWS * limit) // BYTES_A_CELL
 
 
+def rows_within(most: int, columns: int) -> int:
+    """Return how many rows a piece may have, at most so many: fewer where a table is wide.
+
+    By the setting of the run, neither by the machine nor by its threads: draws and the cuts of
+    files depend on it.
+
+    Examples
+    --------
+    >>> limit_memory("1 GiB")
+    >>> rows_within(100_000, 10), rows_within(100_000, 300)
+    (100000, 10226)
+    >>> limit_memory(None)
+    """
+    within = cells_within()
+    return most if within is None else max(1, min(most, within // (2 * columns)))
+
+
 def holds_numbers(rows: int) -> bool:
     """Whether one number of every row may be held: sorting them here is faster than in a database.
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from veladura.base.arrays import Ints
 from veladura.base.context import Context, silent
+from veladura.base.memory import cells_within, rows_within
 from veladura.errors import DataError
 from veladura.table.database.connection import (
     connect,
@@ -46,11 +47,12 @@ from veladura.table.write import Scratch, as_declared, md5_of, row_text, stored_
 if TYPE_CHECKING:
     import ibis
 
-CHUNK = 1 << 17  # rows of a chunk, on average; no chunk has more than twice as many
+CHUNK = 1 << 17  # rows of a chunk, on average; none has more than twice as many, a wide one fewer
 KEY = "veladura_key"
 _BATCH = 1 << 16
 _DIGITS = 8  # of the key, that say which chunk a row is in
 
+T = TypeVar("T")
 Number = tuple[int, ...]
 Chunks = Iterator[tuple[Number, pa.Table]]
 
@@ -86,7 +88,8 @@ class ChunkPlan:
     @classmethod
     def of(cls, table: Table, secret: str) -> ChunkPlan:
         """Return the plan of a table."""
-        return cls(secret, max(1, -(-table.rows // CHUNK)), CHUNK)
+        size = rows_within(CHUNK, len(table.names))
+        return cls(secret, max(1, -(-table.rows // size)), size)
 
     def cut(self, batches: Iterable[pa.RecordBatch]) -> Chunks:
         """Yield the chunks of rows that come in their order; in any order, the batches."""
@@ -125,6 +128,12 @@ class ChunkPlan:
             yield (here, piece), pa.Table.from_batches(held)
 
 
+def chunks_at_once(plan: ChunkPlan, columns: int, threads: int) -> int:
+    """Return how many chunks may be in memory at a time, as many as threads or fewer."""
+    within = cells_within()
+    return threads if within is None else max(1, min(threads, within // (2 * plan.size * columns)))
+
+
 def range_of(keys: pa.Array, ranges: int) -> Ints:
     """Return which of some equal ranges each key is in, by its first hexadecimal digits.
 
@@ -151,7 +160,8 @@ def brought_near(table: Table) -> Table:
         return table
     scratch = Scratch()
     with without_values(table.source.name), one_at_a_time():
-        batches = home.to_pyarrow_batches(table.expression, chunk_size=_BATCH)
+        size = rows_within(_BATCH, len(table.names))
+        batches = home.to_pyarrow_batches(table.expression, chunk_size=size)
         return _written(
             (arranged(pa.Table.from_batches([batch]), table.schema) for batch in batches),
             table,
@@ -207,7 +217,7 @@ def in_chunks(table: Table, plan: ChunkPlan) -> Chunks:
     with without_values(table.source.name), one_at_a_time():
         ordered = keyed(table, plan.secret).order_by(KEY) if plan.secret else table.expression
         backend._run_pre_execute_hooks(ordered)  # noqa: SLF001  # shows it rows in memory
-        reader = backend.con.sql(backend.compile(ordered)).to_arrow_reader(_BATCH)
+        reader = backend.con.sql(backend.compile(ordered)).to_arrow_reader(min(_BATCH, plan.size))
         for number, rows in plan.cut(reader):
             yield number, arranged(rows, table.schema)
 
@@ -269,9 +279,9 @@ def draw_chunks(
         How many new rows are made; None where those of the table are treated.
     """
     if table.in_memory or home_of(table.expression).name != "pyspark":
-        chunks = in_chunks(table, plan) if new is None else new_rows(new)
+        chunks = in_chunks(table, plan) if new is None else new_rows(plan, new)
         total = table.rows if new is None else new
-        return write_chunks(table, chunks, treat, outcome, context, total)
+        return write_chunks(table, plan, chunks, treat, outcome, context, total)
     with context.progress("drawing rows in Spark", 1) as advance:
         written = draw_in_spark(table, plan, treat, outcome, new=new)
         advance()
@@ -279,9 +289,17 @@ def draw_chunks(
 
 
 def write_chunks(
-    table: Table, chunks: Chunks, treat: Treatment, outcome: Outcome, context: Context, total: int
+    table: Table,
+    plan: ChunkPlan,
+    chunks: Chunks,
+    treat: Treatment,
+    outcome: Outcome,
+    context: Context,
+    total: int,
 ) -> list[Written]:
-    """Draw datasets chunk by chunk into private scratch, as many chunks at a time as threads.
+    """Draw datasets chunk by chunk into private scratch.
+
+    As many chunks at a time as there are threads, where the memory of the run allows them.
 
     Parameters
     ----------
@@ -291,16 +309,18 @@ def write_chunks(
     files = [Scratch() for _ in range(outcome.datasets)]
     quiet, drawn = replace(context, progress=silent), 0
     label = "drawing rows in chunks"
+    width = chunks_at_once(plan, len(table.names), context.threads)
     with ExitStack() as stack:
-        advance = stack.enter_context(context.progress(label, max(1, -(-total // CHUNK))))
+        advance = stack.enter_context(context.progress(label, max(1, -(-total // plan.size))))
         writers = [
             stack.enter_context(pq.ParquetWriter(file.path, outcome.types)) for file in files
         ]
-        for group in _grouped(chunks, context.threads):
+        for group in _grouped(chunks, width):
             items = [(number, rows, r) for number, rows in group for r in range(outcome.datasets)]
-            parts = quiet.map("", lambda item: treat(item[1], item[2], item[0]), items)
-            for (_, _, r), part in zip(items, parts, strict=True):
-                writers[r].write_table(part.cast(outcome.types))
+            for some in _grouped(items, width):  # of many datasets not all at once
+                parts = quiet.map("", lambda item: treat(item[1], item[2], item[0]), some)
+                for (_, _, r), part in zip(some, parts, strict=True):
+                    writers[r].write_table(part.cast(outcome.types))
             for _, rows in group:
                 drawn += rows.num_rows
                 advance()
@@ -308,14 +328,14 @@ def write_chunks(
     return [outcome.stored(table, file) for file in files]
 
 
-def new_rows(total: int) -> Chunks:
+def new_rows(plan: ChunkPlan, total: int) -> Chunks:
     """Yield the numbers of chunks of new rows, each with as many empty rows as it has."""
-    for number, size in enumerate(_sizes(total)):
+    for number, size in enumerate(_sizes(plan, total)):
         yield (number,), pa.table({"row": pa.nulls(size)})
 
 
-def _sizes(total: int) -> list[int]:
-    return [min(CHUNK, total - start) for start in range(0, total, CHUNK)]
+def _sizes(plan: ChunkPlan, total: int) -> list[int]:
+    return [min(plan.size, total - start) for start in range(0, total, plan.size)]
 
 
 def draw_in_spark(
@@ -335,7 +355,7 @@ def draw_in_spark(
             types = pa.schema([(field.name, field.type) for field in table.schema])
             folder = draw_on_spark(home, rows, KEY, types, (treat, plan, outcome))
         else:
-            folder = make_on_spark(home, _sizes(new), (treat, plan, outcome))
+            folder = make_on_spark(home, _sizes(plan, new), (treat, plan, outcome))
         try:
             return [_gathered(table, folder, outcome, r) for r in range(outcome.datasets)]
         finally:
@@ -358,10 +378,10 @@ def _gathered(table: Table, folder: Path, outcome: Outcome, dataset: int) -> Wri
     return outcome.stored(table, scratch)
 
 
-def _grouped(chunks: Chunks, width: int) -> Iterator[list[tuple[Number, pa.Table]]]:
-    group: list[tuple[Number, pa.Table]] = []
-    for chunk in chunks:
-        group.append(chunk)
+def _grouped(items: Iterable[T], width: int) -> Iterator[list[T]]:
+    group: list[T] = []
+    for item in items:
+        group.append(item)
         if len(group) == width:
             yield group
             group = []

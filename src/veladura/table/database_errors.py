@@ -60,6 +60,16 @@ _MESSAGES = (
     ("read-only mode", "is open for reading only", "open it with writable=True."),
     ("readonly database", "is open for reading only", "open it with writable=True."),
     (
+        "parquet type",
+        "has a column of a type that Spark does not read from Parquet",
+        "write times in microseconds, not nanoseconds, and times of day and long decimals as text.",
+    ),
+    (
+        "column_already_exists",
+        "has columns whose names differ only in case, which Spark takes for one",
+        "rename one of them where the table is made.",
+    ),
+    (
         "already exists",
         "already has a table of that name",
         "choose another name, or overwrite=True.",

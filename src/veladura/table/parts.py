@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from veladura.base.memory import cells_within
+from veladura.base.memory import cells_within, rows_within
 from veladura.errors import PlanError
 from veladura.table.coded import compacted
 from veladura.table.held import HELD_CELLS
@@ -24,7 +24,8 @@ def rows_a_part(columns: int) -> int:
     """Return the rows of a part where no plan says how many: as many as could be held in memory."""
     within = cells_within()
     cells = HELD_CELLS if within is None else min(HELD_CELLS, within)
-    return max(1, cells // columns // GROUP) * GROUP
+    group = rows_within(GROUP, columns)
+    return max(1, cells // columns // group) * group
 
 
 def check_rows_per_file(rows: int | None) -> None:
@@ -129,12 +130,12 @@ def _groups(
     Row groups must not tell how many rows a database handed over at a time.
     """
     held: list[pa.Table] = []
-    rows = written = 0
+    rows, written, group = 0, 0, rows_within(GROUP, max(1, len(schema.names)))
     for batch in batches:
         piece = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
         held.append(piece.cast(schema) if piece.schema != schema else piece)
         rows += piece.num_rows
-        while rows >= (size := min(GROUP, most - written % most)):
+        while rows >= (size := min(group, most - written % most)):
             whole = pa.concat_tables(held)
             yield whole.slice(0, size)
             held, rows, written = [whole.slice(size)], rows - size, written + size
@@ -171,4 +172,5 @@ def read_batches(stored: Path) -> Iterator[pa.RecordBatch]:
     """Yield stored rows group by group, in their order."""
     for file in files_of(stored):
         with pq.ParquetFile(file) as content:
-            yield from content.iter_batches(batch_size=GROUP)
+            size = rows_within(GROUP, content.metadata.num_columns)
+            yield from content.iter_batches(batch_size=size)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from veladura.base.memory import rows_within
 from veladura.table.database.connection import home_of, is_duckdb, one_at_a_time
 from veladura.table.database_errors import without_values
 from veladura.table.table import Table, arranged, from_arrow
@@ -14,7 +15,7 @@ from veladura.table.table import Table, arranged, from_arrow
 if TYPE_CHECKING:
     from veladura.table.schema import Schema
 
-PIECE = 1 << 17  # rows of a piece
+PIECE = 1 << 17  # rows of a piece; of a wide table fewer, by the memory of the run
 
 
 def pieces(table: Table, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -23,15 +24,16 @@ def pieces(table: Table, names: Sequence[str] | None = None) -> Iterator[pa.Tabl
     The order is that of the file. Its DuckDB answers nobody else until the last piece was taken.
     """
     chosen = table if names is None else table.select(list(names))
+    size = rows_within(PIECE, len(chosen.names))
     if chosen.in_memory or not is_duckdb(chosen.expression):
         rows = chosen.read()
-        for start in range(0, rows.num_rows, PIECE):
-            yield rows.slice(start, PIECE)
+        for start in range(0, rows.num_rows, size):
+            yield rows.slice(start, size)
         return
     backend = home_of(chosen.expression)
     with without_values(table.source.name), one_at_a_time():
         backend._run_pre_execute_hooks(chosen.expression)  # noqa: SLF001  # shows it rows in memory
-        reader = backend.con.sql(backend.compile(chosen.expression)).to_arrow_reader(PIECE)
+        reader = backend.con.sql(backend.compile(chosen.expression)).to_arrow_reader(size)
         for batch in reader:
             yield arranged(pa.Table.from_batches([batch]), chosen.schema)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from veladura.base.memory import rows_within
 from veladura.errors import DataError
 from veladura.table.coded import Ordering, code_column, coded_schema, in_hashed_order, ordering
 from veladura.table.database.connection import (
@@ -114,7 +115,7 @@ def _write_ordered(table: Table, connection: Any, order: Ordering, path: Path, m
 
     plain = [table.names[i] for i in order.plain]
     with one_at_a_time():
-        reader = connection.sql(order.sql).to_arrow_reader(GROUP)
+        reader = connection.sql(order.sql).to_arrow_reader(rows_within(GROUP, len(types)))
         pieces = (arrange(pa.Table.from_batches([piece])) for piece in reader)
         return write_batches(pieces, schema, path, most, plain=plain)
 

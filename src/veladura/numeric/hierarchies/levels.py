@@ -245,9 +245,13 @@ def _period_label(start: date, months: int) -> str:
 
 
 def _interval(width: float, origin: float) -> Step:
+    labels: dict[float, str] = {}  # written once an interval: a column has many values in each
+
     def step(value: float) -> tuple[str, float]:
         lower = origin + math.floor((value - origin) / width) * width
-        return f"[{figure(lower)}, {figure(lower + width)})", type(value)(lower)
+        if (label := labels.get(lower)) is None:
+            label = labels[lower] = f"[{figure(lower)}, {figure(lower + width)})"
+        return label, type(value)(lower)
 
     return step
 
