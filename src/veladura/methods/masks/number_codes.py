@@ -9,6 +9,7 @@ import numpy as np
 
 from veladura.errors import PlanError
 from veladura.table.roles.evidence import Evidence
+from veladura.table.roles.numbers import are_codes
 from veladura.table.roles.shapes import shape_of
 from veladura.table.schema import NUMERIC, Schema
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from veladura.table.codes import Codes, Column
     from veladura.table.table import Table
 
-CODED = ("binary", "nominal code")
 LONGEST = 1e15
 FEWEST_ROWS = 100  # in fewer rows numbers may look like codes by chance
 
@@ -60,7 +60,7 @@ def looks_like_codes(column: Column) -> bool:
     if sizes.sum() < FEWEST_ROWS or levels.size <= 1 or np.abs(levels).max() > LONGEST:
         return False
     evidence = Evidence(column.field, np.empty(0, int), sizes, levels, (), frozenset())
-    return shape_of(evidence) in CODED
+    return are_codes(evidence, shape_of(evidence))
 
 
 def _is_declared(table: Table, name: str) -> bool:
