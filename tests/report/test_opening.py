@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -177,3 +178,28 @@ def test_nobody_is_said_twice(people):
 def test_many_names_are_shortened():
     assert shortened([str(i) for i in range(9)]).endswith("7 and 8")
     assert shortened([str(i) for i in range(20)]).endswith("7 and 12 more")
+
+
+def test_the_column_that_moved_is_named(release):
+    name = "utility.columns.worst"
+    moved = replace(figure(name, 0.43), note="Column: icd.10.")
+    (sentence,) = uses(Assessment({name: moved}), release)[1]
+    assert sentence.startswith("Single columns: icd.10 is 43 % away from the original")
+
+
+def test_nothing_is_good_for_prediction_where_nothing_can_be_predicted(release):
+    lost = figure("utility.prediction.lost", -0.05)
+    for real, said in ((0.4, 1), (-0.1, 0)):
+        figures = {lost.name: lost, "utility.prediction.real": figure("", real)}
+        assert len(uses(Assessment(figures), release)[0]) == said
+
+
+def test_relations_that_moved_are_named_on_the_first_screen(people):
+    mixed = people.assign(job=people["age"].gt(50).map({True: "a", False: "b"}))
+    release = vd.Cart(columns=["job"], model="sample", m=1).protect(mixed, seed=1)
+    page = text_of(render(gather(release, vd.assess(mixed, release), audience="public")))
+    assert "Relations of age and job: they moved most; ask the holder" in page
+    kept = vd.Cart(columns=["job"], m=1).protect(mixed, seed=1)
+    page = text_of(render(gather(kept, vd.assess(mixed, kept), audience="public")))
+    assert "they moved most" not in page
+    assert "No relation of two columns moved much, of 6 pairs." in page

@@ -138,9 +138,8 @@ def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
             light = assessment.light(figure.name)
             allowed = limit(assessment.limits[figure.name], figure.unit) if light else ""
             verdict = f"\n[{_LIGHTS[light]}]{light}: {allowed}[/]" if light else ""
-            table.add_row(
-                _number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}"
-            )
+            said = escape(f"{figure.meaning} {figure.note}".strip())
+            table.add_row(_number(figure), f"{escape(figure.name)}\n[dim]{said}[/]{verdict}")
         print_table(_console, table)
     return len([figure for figure in applicable if figure not in shown])
 

@@ -300,7 +300,7 @@ def _design(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _step(step: Step) -> StepFacts:
-    meanings = words.setting_meanings(step.recipe)
+    meanings = words.FOUND | words.setting_meanings(step.recipe)
     shown = dict(step.settings)
     if shown.get("columns") in (list(step.changed), tuple(step.changed)):
         del shown["columns"]  # the sentence names them; a mapping says more

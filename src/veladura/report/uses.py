@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from veladura.measures.domain import generalising_step
 from veladura.measures.useless import FAR_RATIO, useless
+from veladura.measures.utility.pair_table import PairTable
 from veladura.report import words
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 FEW_GONE = 0.01  # share of people left out that no total would show
+MOST_NAMED = 3  # relations named in one sentence
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,9 @@ class Use:
     Attributes
     ----------
     good, bad
-        What is said at these ends; ``{}`` is the figure, and ``{at}`` says that the original was
-        made as coarse as the release before it was measured. Between the two nothing is said.
+        What is said at these ends; ``{}`` is the figure, ``{column}`` the column it is of, and
+        ``{at}`` says that the original was made as coarse as the release before it was measured.
+        Between the two nothing is said.
     best, worst
         The figure is good up to the first, bad from the second: starting points, not standards.
     """
@@ -47,7 +50,8 @@ USES = (
         0.3,
         "Single columns: at the released level of detail no distribution is more than {} away from"
         " the original.",
-        "Single columns: one is {} away from the original distribution; do not report it.",
+        "Single columns: {column} is {} away from the original distribution; do not report it,"
+        " alone or with others.",
     ),
     Use(
         "utility.recoded.mean",
@@ -103,14 +107,39 @@ def uses(assessment: Assessment, release: Release) -> tuple[list[str], list[str]
         figure = figures.get(use.figure)
         if figure is None or figure.estimate is None or not math.isfinite(figure.estimate.value):
             continue
+        if use.figure == "utility.prediction.lost" and _explains_nothing(figures):
+            continue
         value, up = figure.estimate.value, use.best > use.worst
         text = words.number(max(value, 0.0), figure.unit)
         if value >= use.best if up else value <= use.best:
             good.append(use.good.format(text, at=at))
         elif use.bad and (value <= use.worst if up else value >= use.worst):
-            bad.append(use.bad.format(text, at=at))
+            bad.append(use.bad.format(text, at=at, column=_column(figure)))
     kept, lost = _totals(figures)
-    return [*good, *kept], [*bad, *lost, *useless(assessment, release)]
+    return [*good, *kept], [*bad, *_relations(assessment), *lost, *useless(assessment, release)]
+
+
+def _column(figure: Figure) -> str:
+    """Return the column that a figure is of, from its note."""
+    named = figure.note.removeprefix("Column: ").removesuffix(".")
+    return named if named and named != figure.note else "one"
+
+
+def _explains_nothing(figures: Mapping[str, Figure]) -> bool:
+    """Whether a model of the original itself predicts nothing: then nothing can be lost."""
+    real = figures.get("utility.prediction.real")
+    return real is not None and real.estimate is not None and real.estimate.value <= 0
+
+
+def _relations(assessment: Assessment) -> list[str]:
+    """Return the pairs of columns that moved most, the worst by name."""
+    detail = assessment.details.get("utility.pairs")
+    moved = detail.notable if isinstance(detail, PairTable) else []
+    if not moved:
+        return []
+    shown = "; ".join(" and ".join(pair) for pair, _ in moved[:MOST_NAMED])
+    more = f" and {len(moved) - MOST_NAMED:,} more pairs" if len(moved) > MOST_NAMED else ""
+    return [f"Relations of {shown}{more}: they moved most; ask the holder before you rely on them."]
 
 
 def _totals(figures: Mapping[str, Figure]) -> tuple[list[str], list[str]]:

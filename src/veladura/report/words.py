@@ -48,6 +48,13 @@ KINDS = {
 }
 
 
+FOUND = {  # what a method found out, and tells beside its settings
+    "moved_numbers_in": "Columns with numbers that few people shared: these were moved.",
+    "rare_levels_merged_in": "Columns with categories that few people held: these people were given"
+    " another category.",
+}
+
+
 def setting_meanings(recipe: type[Recipe] | None) -> dict[str, str]:
     """Return the first sentence on each setting of a method, from the docstring of its recipe.
 

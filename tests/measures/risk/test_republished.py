@@ -56,3 +56,14 @@ def test_a_release_that_replaces_nothing_does_not_apply(people):
     release = vd.Swap(columns=["income"]).protect(people, seed=1)
     with pytest.raises(NotApplicable, match="no column was replaced"):
         vd.risk.republished(people, replace(release, steps=()))
+
+
+def test_moved_numbers_come_out_by_chance_and_the_note_says_so():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {"income": rng.integers(1000, 9000, 400), "age": rng.integers(20, 60, 400)}
+    )
+    moved = vd.assess(frame, vd.Cart(m=1).protect(frame, seed=1))
+    assert "land on somebody's by chance" in moved.figures["risk.republished.single_numbers"].note
+    swapped = vd.Swap(columns=["income"], min_people=0).protect(frame, seed=1)
+    assert vd.assess(frame, swapped).figures["risk.republished.single_numbers"].note == ""

@@ -15,6 +15,7 @@ from veladura.core.promise import Evidence
 from veladura.core.rules import Single
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.methods.cart.promises import rare_values_out
+from veladura.methods.cart.rare import RareLevelsWarning
 from veladura.methods.cart.rules import RuleWarning
 from veladura.numeric.chance import own_numbers
 
@@ -404,6 +405,30 @@ def test_codes_are_never_moved():
     table = vd.open(frame, {"industry": {"kind": "integer", "labels": {10_000: "new"}}})
     data = vd.Cart(m=1).protect(table, seed=1).datasets[0]
     assert set(data["industry"].astype(int)) <= set(codes)
+
+
+def test_codes_without_labels_are_never_moved():
+    """An even list of industries was taken for running numbers: codes came out that are none."""
+    rng = np.random.default_rng(5)
+    codes = np.sort(rng.choice(np.arange(170, 9990), 263, replace=False))
+    held = rng.choice(codes, 1000, p=rng.dirichlet(np.full(263, 0.6)))
+    frame = pd.DataFrame({"industry": held, "x": rng.normal(size=1000).round(2)})
+    with pytest.warns(RareLevelsWarning, match=r"industry: \d+ of \d+ categories, held by"):
+        release = vd.Cart(m=2).protect(frame, seed=1)
+    for data in release.datasets:
+        assert set(data["industry"].astype(int)) <= set(held)
+    assert release.manifest["steps"][0]["settings"]["rare_levels_merged_in"] == ["industry"]
+
+
+def test_people_whose_category_is_merged_are_counted():
+    few = pd.DataFrame({"ward": ["a"] * 90 + ["b"] * 106 + ["one", "two", "two", "six"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RareLevelsWarning)
+        vd.Cart(m=1).protect(few.assign(x=range(200)), seed=1)
+    many = pd.DataFrame({"ward": ["a"] * 180 + [f"w{i // 2}" for i in range(20)]})
+    wanted = r"(?s)fewer than 5 people hold.*ward: 10 of 11 categories, held by 20 of 200 people"
+    with pytest.warns(RareLevelsWarning, match=wanted):
+        vd.Cart(m=1).protect(many.assign(x=range(200)), seed=1)
 
 
 def test_leaves_hold_people_not_rows():

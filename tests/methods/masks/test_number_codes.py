@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.table.inspect import inspect_table
 
 pytestmark = pytest.mark.quick
@@ -82,3 +84,20 @@ def test_means_stay_within_the_values_of_their_group():
     released = plain.protect(frame).datasets[0]
     for name in NUMBERS:
         assert released[name].between(frame[name].min(), frame[name].max()).all()
+
+
+def test_noise_warns_of_codes_for_no_answer():
+    rng = np.random.default_rng(8)
+    income = rng.lognormal(10, 0.5, 600).round().astype(int)
+    plain = pd.DataFrame({"income": income, "change": rng.normal(0, 900, 600).round().astype(int)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", VeladuraWarning)
+        vd.Noise(columns=["income", "change"]).protect(plain, seed=1)
+    for code in (-9, 9_999_999):
+        coded = plain.assign(income=np.where(rng.random(600) < 0.05, code, income))
+        with pytest.warns(VeladuraWarning, match=r"(?s)\['income'\] seem to hold codes.*missing"):
+            vd.Noise(columns=["income", "change"]).protect(coded, seed=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", VeladuraWarning)
+            kept = vd.Noise(columns=["income"], keep_shared=True).protect(coded, seed=1)
+        assert (kept.datasets[0]["income"] == code).sum() >= (coded["income"] == code).sum()

@@ -212,3 +212,28 @@ def test_surnames_of_very_many_people_are_names_and_towns_are_places():
     guesses = guess_roles(vd.open(frame))
     assert guesses["b"].role == "identifier"
     assert guesses["a"].role != "identifier"
+
+
+@pytest.mark.parametrize("rows", [1000, 4000, 20_000])
+@pytest.mark.parametrize("digits", [4, 6])
+def test_codes_that_are_spread_evenly_are_categories(rows, digits):
+    """Codes of industries or places look like numbers of units, but rows share them."""
+    rng = np.random.default_rng(rows + digits)
+    low, high = 10 ** (digits - 1), 10**digits
+    codes = rng.choice(np.arange(low, high), 263, replace=False)
+    values = rng.choice(codes, rows, p=rng.dirichlet(np.full(263, 0.6)))
+    assert guessed(values).kind == "category"
+
+
+def test_measures_that_are_spread_evenly_are_numbers():
+    for largest, rows in ((10_000, 8000), (3000, 5000), (1000, 20_000), (100_000, 2000)):
+        assert guessed(RNG.integers(0, largest, rows)).kind == "integer"
+
+
+def test_running_numbers_of_people_stay_those_of_people():
+    number = np.repeat(RNG.choice(np.arange(1000, 9000), 700, replace=False), 3)
+    born = np.repeat(RNG.integers(1930, 2005, 700), 3)
+    frame = pd.DataFrame(
+        {"q1": number, "born": born, "wave": np.tile([1, 2, 3], 700), "x": RNG.normal(size=2100)}
+    )
+    assert guess_roles(vd.open(frame))["q1"].role == "person"

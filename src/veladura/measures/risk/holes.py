@@ -167,7 +167,7 @@ def measure(subject: Subject) -> Measured:
         "recall": risk.recall,
     }
     note = (
-        f"{risk.named} named in {risk.where}."
+        f"The attack names {risk.named:,} values of {risk.where}."
         if risk.named
         else "Nothing is named: no replaced number or place is dense enough to show a hole."
     )
@@ -177,7 +177,7 @@ def measure(subject: Subject) -> Measured:
     )
     detail = Detail(
         "Hole attack by column",
-        ("column", "named", "held by people", "by chance", "ratio"),
+        ("column", "values named", "held by people", "by chance", "ratio"),
         rows,
     )
     return Measured(figures, {"ratio": note}, detail if rows else None)

@@ -10,12 +10,18 @@ import numpy as np
 from veladura.base.estimate import Estimate
 from veladura.core.promise import Evidence, source_column
 from veladura.errors import NotApplicable
-from veladura.measures.measure import Meaning, Measure, Subject
+from veladura.measures.measure import Meaning, Measure, Measured, Subject
 from veladura.methods.cart.promises import plain_values, singles_in
 from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+
+
+BY_CHANCE = (
+    "Over all datasets and columns. Numbers that few people share were moved, and land on"
+    " somebody's by chance: the hole and spike attacks say whether oftener than on those around."
+)
 
 
 @dataclass(frozen=True)
@@ -76,13 +82,17 @@ def _republished(subject: Subject) -> Republished:
     return Republished(Estimate.exact(numbers), Estimate.exact(categories))
 
 
-def measure(subject: Subject) -> dict[str, Estimate]:
+def measure(subject: Subject) -> Measured:
     """Count over all datasets."""
     counted = _republished(subject.one_row_a_person())
-    return {
-        "single_numbers": counted.single_numbers,
-        "single_categories": counted.single_categories,
-    }
+    moved = any("moved_numbers_in" in step.settings for step in subject.release.steps)
+    return Measured(
+        {
+            "single_numbers": counted.single_numbers,
+            "single_categories": counted.single_categories,
+        },
+        {"single_numbers": BY_CHANCE} if moved else {},
+    )
 
 
 MEASURE = Measure(

@@ -98,7 +98,7 @@ def measure(subject: Subject) -> Measured:
     risk = spikes(subject.original, subject.release)
     figures = {"precision": risk.precision, "base": risk.base, "ratio": risk.ratio}
     note = (
-        f"{risk.named} named in {risk.where}."
+        f"The attack names {risk.named:,} values of {risk.where}."
         if risk.named
         else "Nothing is named: no number column with a grid was replaced."
     )
@@ -106,7 +106,7 @@ def measure(subject: Subject) -> Measured:
         (name, str(a.named), str(a.found), f"{a.by_chance:.1f}", f"{a.ratio:.2f}")
         for name, a in risk.attacks.items()
     )
-    headers = ("column", "named", "held by fewer than 5", "by chance", "ratio")
+    headers = ("column", "values named", "held by fewer than 5", "by chance", "ratio")
     detail = Detail("Spike attack by column", headers, rows)
     return Measured(figures, {"ratio": note}, detail if rows else None)
 

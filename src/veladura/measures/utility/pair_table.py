@@ -44,13 +44,15 @@ class PairTable(Detail):
     columns: Mapping[str, float] = field(default_factory=dict, repr=False)
     expected: float = 1.0
 
+    @property
+    def notable(self) -> list[tuple[Pair, float]]:
+        """The pairs that moved most, with their score over that of a correct synthesis."""
+        apart = [(pair, score / self.expected) for pair, score in ranked(self.scores)]
+        return [(pair, ratio) for pair, ratio in apart if ratio >= NOTABLE]
+
     def public(self) -> Detail:
         """Return the relations that an analyst should not build on: names and scores only."""
-        moved = [
-            (" and ".join(columns), f"{score / self.expected:.3g} times")
-            for columns, score in ranked(self.scores)
-            if score >= NOTABLE * self.expected
-        ]
+        moved = [(" and ".join(pair), f"{ratio:.3g} times") for pair, ratio in self.notable]
         title = (
             f"Relations that moved most: {len(moved)} of {len(self.scores)} pairs of columns. Do"
             " not rely on a result about these columns together without asking the holder"
@@ -58,7 +60,7 @@ class PairTable(Detail):
             else f"No relation of two columns moved much, of {len(self.scores)} pairs"
         )
         head = ("Columns", "Difference of their two-way table, over that of a correct synthesis")
-        return Detail(title, head, tuple(moved[:NAMED]))
+        return Detail(title, head if moved else (), tuple(moved[:NAMED]))
 
     def pictures(self) -> dict[str, bytes]:
         """Return the heat map of all pairs."""

@@ -302,10 +302,13 @@ class Cart(Recipe):
     def apply(self, table: Table, context: Context) -> FittedCart:
         """Grow the trees."""
         from veladura.methods.cart.fit import fit
+        from veladura.methods.cart.rare import warn_of_rare
 
         _warn_of_harm(self)
         _warn_of_households(self, table)
-        return fit(self, table, context)
+        fitted = fit(self, table, context)
+        warn_of_rare(table, fitted.merged, self.people_in_level)
+        return fitted
 
     def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Cart]:
         """Grow the trees on a sample; what few people of all rows hold is counted there."""

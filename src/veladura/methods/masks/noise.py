@@ -36,7 +36,7 @@ from veladura.methods.masks.limits import (
     refuse_narrow,
 )
 from veladura.methods.masks.noise_promises import NOISE_SCALE, noise_promises
-from veladura.methods.masks.number_codes import refuse_codes, without_codes
+from veladura.methods.masks.number_codes import refuse_codes, warn_of_reserved, without_codes
 from veladura.numeric.trees.habits import ROOM, Habits
 from veladura.numeric.trees.law import NumberLaw
 from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
@@ -155,6 +155,7 @@ class Noise(Recipe):
         check_kinds(table.schema, self.columns, NUMERIC, "use Pram for categories.")
         codes = table.codes(self.columns)
         refuse_codes(table, codes, self.columns)
+        self._warn(codes)
         people = people_of(table)
         people = None if people is None else people[codes.rows]
         laws = {name: law_of(codes[name], people, self.min_people) for name in self.columns}
@@ -173,9 +174,15 @@ class Noise(Recipe):
         near, sample, _ = fit_to_sample(self, table, number, context, ())
         codes = sample.codes(self.columns)
         refuse_codes(table, codes, self.columns)
+        self._warn(codes)
         learn = self._by_frequencies if self.min_people else self._by_figures
         fitted = learn(near, sample, codes)
         return FittedChunks.of(self, near, fitted)
+
+    def _warn(self, codes: Codes) -> None:
+        """Warn of codes for no answer, which would become amounts."""
+        if not self.keep_shared:
+            warn_of_reserved(codes, self.columns)
 
     def _by_figures(self, near: Table, sample: Table, codes: Codes) -> FittedNoise:
         """Return noise alone: two queries for figures of all rows."""

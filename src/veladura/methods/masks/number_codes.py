@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
+from veladura.table.roles.arithmetic import without_reserved
 from veladura.table.roles.evidence import Evidence
+from veladura.table.roles.numbers import are_codes
 from veladura.table.roles.shapes import shape_of
 from veladura.table.schema import NUMERIC, Schema
 
@@ -16,8 +19,8 @@ if TYPE_CHECKING:
     from veladura.table.codes import Codes, Column
     from veladura.table.table import Table
 
-CODED = ("binary", "nominal code")
 LONGEST = 1e15
+OFTEN = 0.005  # share of rows of a value that was kept for "no answer"
 FEWEST_ROWS = 100  # in fewer rows numbers may look like codes by chance
 
 
@@ -31,6 +34,30 @@ def refuse_codes(table: Table, codes: Codes, names: Sequence[str]) -> None:
             ' "integer" and no labels.'
         )
         raise PlanError(msg)
+
+
+def warn_of_reserved(codes: Codes, names: Sequence[str]) -> None:
+    """Warn of amounts among which some values are kept for "no answer", as -9 or 99999 are."""
+    if reserved := [name for name in names if holds_reserved(codes[name])]:
+        warnings.warn(
+            f"columns {reserved} seem to hold codes for no answer, such as -9: noise makes amounts"
+            ' of them.\n\nHint: declare them as missing ([source] missing = ["", "NA", "-9"]), or'
+            " leave numbers that many people share as they are (keep_shared = true).",
+            VeladuraWarning,
+            stacklevel=4,
+        )
+
+
+def holds_reserved(column: Column) -> bool:
+    """Whether whole numbers have values of many rows that are kept for "no answer"."""
+    numbers = column.numbers()
+    levels, sizes = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+    if column.decimals != 0 or levels.size <= 1 or np.abs(levels).max() > LONGEST:
+        return False
+    whole = levels.astype(np.int64)
+    kept, _ = without_reserved(whole, sizes)
+    left = sizes[~np.isin(whole, kept)]
+    return bool(left.size and left.max() >= OFTEN * sizes.sum())
 
 
 def find_codes(table: Table, codes: Codes, names: Sequence[str]) -> list[str]:
@@ -60,7 +87,7 @@ def looks_like_codes(column: Column) -> bool:
     if sizes.sum() < FEWEST_ROWS or levels.size <= 1 or np.abs(levels).max() > LONGEST:
         return False
     evidence = Evidence(column.field, np.empty(0, int), sizes, levels, (), frozenset())
-    return shape_of(evidence) in CODED
+    return are_codes(evidence, shape_of(evidence))
 
 
 def _is_declared(table: Table, name: str) -> bool:

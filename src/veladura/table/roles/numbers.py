@@ -94,6 +94,17 @@ def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
     return "amount" if is_heavy(numbers) else "measure"
 
 
+def are_codes(column: Evidence, shape: str) -> bool:
+    """Whether whole numbers are codes of categories, for which arithmetic means nothing.
+
+    Codes of industries or places are as even and as long as numbers of units. They are codes of
+    categories where rows share them as no amount is shared; units are looked for elsewhere.
+    """
+    if shape in ("long code", "running number"):
+        return is_nominal(*without_reserved(whole_levels(column), column.sizes))
+    return shape in ("binary", "nominal code")
+
+
 def whole_levels(column: Evidence) -> Ints:
     """Return the distinct values of a column of whole numbers."""
     levels = column.levels if column.levels is not None else np.empty(0)

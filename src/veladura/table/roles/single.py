@@ -17,7 +17,7 @@ from veladura.table.roles.nesting import (
     is_listed,
     never_repeats,
 )
-from veladura.table.roles.numbers import is_heavy, is_scale
+from veladura.table.roles.numbers import are_codes, is_heavy, is_scale
 from veladura.table.roles.units import Units
 from veladura.table.schema import Kind
 
@@ -48,7 +48,7 @@ def judge(  # noqa: PLR0911  # one for each sort of column
         return _date(column, shape)
     if shape in ("binary", "nominal code", "scale") and _are_waves(column, units):
         return Answer("undecided", "numbers that never repeat within a person, as those of waves")
-    if column.levels is None or shape in ("binary", "nominal code", "scale"):
+    if column.levels is None or shape == "scale" or are_codes(column, shape):
         return _category(column, shape, columns, units)
     return _number(column, shape, shapes, columns)
 
@@ -138,7 +138,7 @@ def _kind(column: Evidence, shape: str) -> tuple[Kind, tuple[str, ...], str]:
     if shape == "scale" and column.levels is not None:
         order = tuple(str(int(level)) for level in column.levels)
         return "ordered", order, "codes of a scale, in order"
-    if shape == "nominal code":
+    if shape in ("nominal code", "long code", "running number"):
         return "category", (), "codes without arithmetic"
     return "category", (), "a few categories" if column.distinct <= _MOST_LEVELS else "categories"
 
