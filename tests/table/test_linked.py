@@ -130,3 +130,22 @@ def test_columns_of_the_same_name_are_told_apart():
     people, visits = people_and_visits(100)
     table = vd.open_linked(*chain(people, visits.rename(columns={"cost": "age"})))
     assert {"age", "age_visits"} <= set(table.names)
+
+
+@pytest.mark.parametrize("kind", ["text", "fraction", "unlike"])
+def test_links_that_cannot_be_keys_are_orphans_and_no_value_is_shown(kind):
+    """Keys are whole numbers; Arrow's own error would show what stands in the link."""
+    people, visits = people_and_visits(50)
+    link = visits.patient.astype(object)
+    link[3] = {"text": "secret-77", "fraction": 77.5, "unlike": "77.secret"}[kind]
+    link = link.astype(float) if kind == "fraction" else link.astype(str)
+    with pytest.raises(DataError, match=r"^1 rows of table 'visits'") as refused:
+        vd.open_linked(*chain(people, visits.assign(patient=link)))
+    assert "77" not in str(refused.value)
+
+
+def test_a_key_of_two_columns_is_refused_in_words():
+    people, visits = people_and_visits(50)
+    first, second = chain(people, visits)
+    with pytest.raises(PlanError, match="name one column each"):
+        vd.open_linked(replace(first, key=["who", "sex"]), second)

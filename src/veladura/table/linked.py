@@ -230,6 +230,12 @@ def _read(table: LinkedTable) -> pa.Table:
 
 
 def _refuse_absent(rows: pa.Table, table: LinkedTable, names: Sequence[str]) -> None:
+    if several := [name for name in names if not isinstance(name, str)]:
+        msg = (
+            f"table {table.name!r}: key and link name one column each, got {several[0]!r}.\n\nHint:"
+            " put the parts of a key into one column first, in both tables."
+        )
+        raise PlanError(msg)
     if absent := [name for name in names if name not in rows.column_names]:
         msg = f"table {table.name!r} has no column {absent}; it has {rows.column_names}."
         raise PlanError(msg)
@@ -290,7 +296,7 @@ def places_above(
 ) -> Ints:
     """Return for every row the place of the one above that it belongs to; refuse orphans."""
     held = above.column(str(parent.key)).combine_chunks()
-    place = pc.index_in(rows.column(column).cast(held.type), held)
+    place = pc.index_in(_like(rows.column(column), held.type), held)
     if orphans := place.null_count:
         msg = (
             f"{orphans} rows of table {table.name!r} have a {column!r} that table {parent.name!r}"
@@ -300,6 +306,24 @@ def places_above(
         raise DataError(msg)
     at: Ints = place.combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
     return at
+
+
+def _like(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """Return a link as its keys are stored; what cannot be one of them is missing.
+
+    Arrow's own error would show the value.
+    """
+    try:
+        return column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.chunked_array([[_cast(value, wanted) for value in column]], wanted)
+
+
+def _cast(value: pa.Scalar, wanted: pa.DataType) -> Any:
+    try:
+        return value.cast(wanted).as_py()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
 
 
 def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:
