@@ -139,7 +139,8 @@ def joined(tables: Sequence[LinkedTable]) -> tuple[pa.Table, tuple[Link, ...], d
     roles = _roles(chain, last)
     for above, table in pairwise(chain[: len(chain) - len(last) + (len(last) == 1)]):
         rows, column = _read_below(above, table, whole.column_names)
-        whole, present = _beside(whole, rows, column, above, table, roles)
+        has_below = any(other.parent == table.name for other in chain)
+        whole, present = _beside(whole, rows, column, above, table, roles, has_below=has_below)
         kept = [n for n in rows.column_names if n not in (column, table.key)]
         links.append(Link(table.name, tuple(kept), table.key, above.key, present))
     if len(last) > 1:
@@ -268,6 +269,8 @@ def _beside(
     parent: LinkedTable,
     table: LinkedTable,
     units: Mapping[str, Role],
+    *,
+    has_below: bool,
 ) -> tuple[pa.Table, str | None]:
     """Return rows with those above beside them, and the column that says which have none."""
     at = places_above(above, rows, column, parent, table)
@@ -276,7 +279,7 @@ def _beside(
     taken = {name: above.column(name).take(places) for name in above.column_names}
     own = pa.array([*range(rows.num_rows), *[None] * childless.size], pa.int64())
     present = None
-    if childless.size and table.key is not None and table.key in units:
+    if childless.size and units.get(str(table.key)) is not None and not has_below:
         msg = (
             f"{childless.size} rows of table {parent.name!r} have no row in {table.name!r}, whose"
             " key would be missing.\n\nHint: leave these rows out of the source."
@@ -288,7 +291,26 @@ def _beside(
     for name in rows.column_names:
         if name != column:
             taken[name] = rows.column(name).take(own)
+    if childless.size and has_below:
+        taken[str(table.key)] = _all_numbered(taken[str(table.key)])
     return pa.table(taken), present
+
+
+def _all_numbered(key: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a key with a value of its own for each row that has none.
+
+    It stands for nothing below, as the column that says so tells, and is drawn anew as all are.
+    """
+    missing = np.flatnonzero(key.is_null().to_numpy(zero_copy_only=False))
+    if pa.types.is_integer(key.type):
+        free = range(pc.max(key).as_py() + 1, pc.max(key).as_py() + 1 + missing.size)
+        spare = pa.array(list(free), key.type)
+    else:
+        longest = pc.max(pc.utf8_length(key.cast(pa.string()))).as_py()
+        spare = pa.array([f"{at:0{longest + 1}d}" for at in range(missing.size)]).cast(key.type)
+    at = np.full(len(key), -1)
+    at[missing] = np.arange(missing.size)
+    return pc.coalesce(key, spare.take(pa.array(at, mask=at < 0)))
 
 
 def places_above(
