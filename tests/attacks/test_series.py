@@ -100,3 +100,80 @@ def test_the_consistent_release_tells_nothing_new(home):
     below, fewest = found_people(home, first, second)
     assert below == 0
     assert fewest >= 5
+
+
+CUBE = """
+[source]
+path = "cube.csv"
+[columns]
+id = {{role = "identifier"}}
+a = {{role = "quasi-identifier", kind = "category"}}
+b = {{role = "quasi-identifier", kind = "category"}}
+c = {{role = "quasi-identifier", kind = "category"}}
+[[step]]
+method = "k-anonymity"
+k = 5
+quasi_identifiers = ["a", "b", "c"]
+max_suppression = 0
+levels = {{ {levels} }}
+[release]
+folder = "out/{name}"
+[custodian]
+folder = "safe/{name}"
+{series}
+"""
+
+
+def kept_column(home, name, kept, series='series = "cube"'):
+    """Release one of three columns, and nothing of the others."""
+    levels = ", ".join(f"{column} = {int(column != kept)}" for column in "abc")
+    path = home / f"{name}.toml"
+    path.write_text(CUBE.format(levels=levels, name=name, series=series), encoding="utf-8")
+    run(read_plan(path))
+    return pd.read_parquet(home / "out" / name / "data" / "dataset-1.parquet")
+
+
+def test_three_releases_find_whom_no_two_of_them_find(home):
+    """Who shares a, b and c with nobody: any two files leave nine, and all three leave one."""
+    corners = [(a, b, c) for a in "xy" for b in "xy" for c in "xy"]
+    people = [corner for corner in corners for _ in range(1 if corner == ("y",) * 3 else 8)]
+    cube = pd.DataFrame(people, columns=list("abc")).assign(id=[f"p{i}" for i in range(57)])
+    cube.to_csv(home / "cube.csv", index=False)
+    files = {c: kept_column(home, f"careless-{c}", c, series="") for c in "abc"}
+    assert all(set(file[c]) == {"x", "y"} for c, file in files.items())
+    assert cube.groupby(["a", "b"]).size().min() == 9  # what two files tell of a person
+    found = cube.groupby(["a", "b", "c"]).size()
+    assert (found < 5).sum() == 1
+    kept_column(home, "one", "a")
+    kept_column(home, "two", "b")  # with the first one it passes
+    with pytest.raises(GateError, match=r"all 2 earlier releases.*: 1 of 57 people"):
+        kept_column(home, "three", "c")
+
+
+def test_who_left_is_what_the_subtraction_of_two_files_shows(home):
+    """The illness of people who left, class by class: counts of one year less those of the next.
+
+    The base rate is the commonest illness; the subtraction is right for everyone that is told.
+    """
+    from veladura.release.intersected import added
+    from veladura.release.series import Entry
+
+    rng = np.random.default_rng(5)
+    group, ill = rng.integers(0, 30, 600), rng.choice(["a", "b", "c", "d"], 600)
+    gone = rng.choice(600, 12, replace=False)
+    stay = np.setdiff1d(np.arange(600), gone)
+    before, after = (
+        Counter(zip(group, ill, strict=True)),
+        Counter(zip(group[stay], ill[stay], strict=True)),
+    )
+    left = before - after
+    alone = [at for at in gone if np.count_nonzero(group[gone] == group[at]) == 1]
+    guesses = {at: next(value for cell, value in left if cell == group[at]) for at in alone}
+    right = np.mean([guesses[at] == ill[at] for at in alone])
+    base = max(Counter(ill).values()) / 600
+    assert len(alone) >= 5
+    assert right == 1.0 > 2 * base
+    numbers = np.arange(600)
+    old = Entry("old", "1", 5, ("q",), {}, numbers, group)
+    new = Entry("new", "2", 5, ("q",), {}, numbers[stay], group[stay])
+    assert added(old, new).leavers == gone.size  # fewer than five of any class

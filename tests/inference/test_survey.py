@@ -12,6 +12,7 @@ from scipy.linalg import hadamard
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.inference.pooling import Pooling
+from veladura.report.intervals import interval_facts
 
 
 def released(frame: pd.DataFrame, roles: dict[str, str]):
@@ -324,8 +325,6 @@ def test_the_command_shows_means_totals_and_ratios(tmp_path):
 
 def test_the_report_has_the_errors_of_the_design():
     """Means and shares of the recipient's page are those of `survey_mean`."""
-    from veladura.report.intervals import interval_facts
-
     frame = survey_frame(13).assign(ill=lambda f: np.where(f["y"] > 4, "yes", "no"))
     release = released(frame, {"w": "weight", "h": "strata", "c": "cluster"})
     groups = {group.title: group for group in interval_facts(release, None)}
@@ -337,3 +336,34 @@ def test_the_report_has_the_errors_of_the_design():
     assert upper - lower == pytest.approx(wide, rel=0.05)
     alone = vd.survey_mean(release, "y", sampling=vd.Sampling(weights="w"))  # a control
     assert 2 * 1.96 * alone.error[0] < 0.7 * wide
+
+
+@pytest.mark.parametrize("role", ["household", "person"])
+def test_members_and_rows_of_one_person_are_no_independent_draws(role):
+    """Two rows a unit that say the same: the error is that of the units, not of the rows."""
+    values = np.random.default_rng(3).normal(size=120)
+    frame = pd.DataFrame({"unit": np.repeat(np.arange(120), 2), "y": np.repeat(values, 2)})
+    release = vd.Swap(columns=["spare"]).protect(
+        vd.open(frame.assign(spare=np.arange(240) % 7), {"unit": {"role": role}}), seed=1
+    )
+    units = float(values.std(ddof=1) / np.sqrt(120))
+    assert vd.survey_mean(release, "y").error[0] == pytest.approx(units, rel=1e-9)
+    assert release.analyze("y ~ 1").table()["error"].iloc[0] == pytest.approx(units, rel=0.01)
+    alone = vd.survey_mean(release, "y", sampling=vd.Sampling()).error[0]
+    assert alone < 0.75 * units  # rows for independent: the control
+    page = interval_facts(release, None)[0]
+    assert page.title == "Means, errors of the design (clusters unit)"
+    shown = next(row for row in page.rows if row.name == "y").term.released
+    assert (shown.upper - shown.lower) / 2 == pytest.approx(1.96 * units, rel=0.02)
+
+
+def test_who_lives_in_no_household_is_a_cluster_alone():
+    rng = np.random.default_rng(4)
+    home = np.where(np.arange(300) < 150, np.arange(300) // 3, np.nan)
+    frame = pd.DataFrame({"home": home, "y": rng.normal(size=300)})
+    numbered = frame.assign(home=frame.home.fillna(pd.Series(np.arange(300) + 1000)))
+    errors = [
+        vd.survey_mean(released(one, {}), "y", sampling=vd.Sampling(cluster="home")).error[0]
+        for one in (frame, numbered)
+    ]
+    assert errors[0] == pytest.approx(errors[1])

@@ -212,3 +212,22 @@ def test_numbers_of_households_leave_only_where_they_are_asked_for(home):
     (home / "plan.toml").write_text(text, encoding="utf-8")
     run_requests(read_plan(home / "plan.toml"))
     assert sorted(released(home, "ages").columns) == ["age", "ill"]
+
+
+def test_three_recipients_who_know_more_together_are_refused():
+    """Any two of them pass: each has one of three columns, and a corner holds one person."""
+    from veladura.plan.requests import _in_all
+    from veladura.release.intersected import added
+    from veladura.release.series import Entry
+
+    cells = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    people = np.array([cell for cell in cells for _ in range(1 if sum(cell) == 3 else 5)])
+    numbers = np.arange(len(people))
+    entries = [
+        Entry(name, "now", 2, ("q",), {}, numbers, 10 * at + people[:, at])
+        for at, name in enumerate(("north", "south", "east"))
+    ]
+    assert all(not added(a, b).below for a in entries for b in entries if a is not b)
+    (line,) = _in_all(entries)
+    assert line.startswith("north, south, east: 1 of 36 people are in groups of fewer than k = 2")
+    assert _in_all(entries[:2]) == []

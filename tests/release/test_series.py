@@ -16,7 +16,8 @@ from veladura.cli.main import app
 from veladura.errors import GateError, PlanError, VeladuraWarning
 from veladura.plan.reading import read_plan
 from veladura.plan.run import past, run
-from veladura.release.series import Entry, Series, added
+from veladura.release.intersected import added, added_to_all
+from veladura.release.series import Entry, Series, refuse_broken
 
 PLAN = """
 [source]
@@ -261,3 +262,66 @@ def test_private_releases_of_a_series_add_up(home):
     (result,) = Series("synthetic register").against(entries[-1])
     assert result.epsilon == pytest.approx(1.5)  # two before, and one more
     assert "epsilon = 1.5" in str(result)
+
+
+def test_three_releases_that_pass_two_by_two_and_single_people_out_are_refused(home):
+    """Three columns, of which each release keeps one: a corner of the cube holds one person."""
+    cells = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    people = [cell for cell in cells for _ in range(1 if cell == (1, 1, 1) else 5)]
+    person = np.arange(len(people))
+
+    def kept(name, made, at):
+        group = np.array([10 * at + cell[at] for cell in people])
+        return Entry(name, made, 2, ("q",), {}, person, group)
+
+    series = Series("cube")
+    first, second, third = (kept(f"{year}", f"{year}", year - 2024) for year in range(2024, 2027))
+    pairs = [(first, second), (first, third), (second, third)]
+    assert [added(*pair).below for pair in pairs] == [0, 0, 0]
+    assert added_to_all([first], second) is None
+    joint = added_to_all([first, second], third)
+    assert (joint.shared, joint.below, joint.alone, joint.releases) == (36, 1, 1, 2)
+    series.write(first)
+    series.write(second)
+    with pytest.raises(
+        GateError, match=r"all 2 earlier releases.* 1 of 36 people in three or more"
+    ):
+        refuse_broken(series, series.against(third))
+
+
+def test_someone_who_was_left_out_once_is_judged_by_the_others():
+    one = Entry("a", "1", 2, ("q",), {}, np.array([1, 2, 3, 4]), np.array([7, 7, 7, 7]))
+    two = Entry("b", "2", 2, ("q",), {}, np.array([1, 2, 3]), np.array([8, 8, 8]))
+    new = Entry("c", "3", 2, ("q",), {}, np.array([1, 2, 4, 3]), np.array([9, 9, 9, 9]))
+    joint = added_to_all([one, two], new)  # 4 is in two of them only: a pair
+    assert (joint.shared, joint.below) == (3, 0)
+
+
+def test_each_class_of_a_person_with_several_rows_counts():
+    """Rows in classes 7 and 8 of one year: whoever knows both finds the person by either."""
+    old = Entry("a", "1", 2, ("q",), {}, np.array([1, 1, 2, 3, 4]), np.array([8, 7, 7, 8, 8]))
+    new = Entry("b", "2", 2, ("q",), {}, np.array([1, 2, 3, 4]), np.array([5, 5, 6, 6]))
+    assert added(old, new).below == 1  # person 1, by class 8; its last row alone would not tell
+
+
+def test_who_left_alone_is_found_by_subtraction():
+    old = Entry("a", "2025", 2, ("q",), {}, np.array([1, 2, 5, 3, 4]), np.array([7, 7, 7, 8, 8]))
+    new = Entry("b", "2026", 2, ("q",), {}, np.array([1, 2, 3, 4]), np.array([7, 7, 8, 8]))
+    result = added(old, new)
+    assert (result.below, result.newcomers, result.leavers) == (0, 0, 1)
+    assert "1 people who left stand out" in str(result)
+
+
+def test_people_told_by_other_columns_are_refused_not_taken_for_strangers(home):
+    run(read_plan(plan(home, "one", "year1.csv", 0, 1)))
+    second = pd.read_csv(home / "year2.csv", dtype={"zip": str})
+    second.assign(card=second["id"].str[1:]).to_csv(home / "year3.csv", index=False)
+    path = plan(home, "two", "year3.csv", 2, 0)
+    other = path.read_text(encoding="utf-8").replace(
+        '[columns.id]\nrole = "identifier"',
+        '[columns.id]\nrole = "dropped"\n\n[columns.card]\nrole = "identifier"',
+    )
+    path.write_text(other, encoding="utf-8")
+    with pytest.raises(PlanError, match=r"told by \['card'\] here, and by \['id'\] in 'one'"):
+        run(read_plan(path))
+    assert not (home / "out" / "two").exists()

@@ -81,9 +81,43 @@ def test_three_tables_make_households_people_and_rows():
     assert set(parts["people"].home) <= set(parts["homes"].home)
     assert not parts["people"].who.duplicated().any()
     assert not parts["homes"].home.duplicated().any()
-    more = pd.concat([homes, homes.tail(1).assign(home=999)])
-    with pytest.raises(DataError, match="have no row in"):
-        vd.open_linked(three[0], replace(three[1], path=more), three[2])
+
+
+def patients_visits_drugs(number: int = 700, seed: int = 11):
+    """Return three tables; some patients have no visit, and some visits no drug."""
+    people, visits = people_and_visits(number, seed)
+    rng = np.random.default_rng(seed)
+    at = np.repeat(visits.visit.to_numpy(), rng.poisson(1.2, len(visits)))
+    drugs = pd.DataFrame({"visit": at, "drug": rng.choice(list("ABCDEF"), at.size)})
+    return people, visits, drugs
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_patients_without_visits_are_such_in_a_chain_of_three(text):
+    people, visits, drugs = patients_visits_drugs()
+    if text:
+        visits, drugs = (d.assign(visit="v" + d.visit.astype(str)) for d in (visits, drugs))
+    three = (
+        *chain(people, visits, key="visit"),
+        LinkedTable(name="drugs", path=drugs, parent="visits", link="visit"),
+    )
+    release = vd.HouseholdCart(m=1).protect(vd.open_linked(*three), seed=3)
+    made = release.linked()
+    assert set(made["visits"].who) < set(made["people"].who)
+    assert set(made["drugs"].visit) < set(made["visits"].visit)
+    assert made["people"].who.is_unique
+    assert made["visits"].visit.is_unique
+    frame = release.datasets[0]
+    nothing = frame[frame.has_visits == "no"]
+    assert nothing[["ward", "cost", "day", "drug"]].isna().all(axis=None)
+    assert (nothing.has_drugs == "no").all()
+    # shares of those without, at 4.5 standard errors of a difference
+    for own, above, key in (("visits", "people", "who"), ("drugs", "visits", "visit")):
+        source = {"people": people, "visits": visits.rename(columns={"patient": "who"})}
+        source["drugs"] = drugs
+        shares = [(~t[above][key].isin(t[own][key])).mean() for t in (source, made)]
+        error = np.sqrt(2 * shares[0] * (1 - shares[0]) / len(source[above]))
+        assert abs(shares[1] - shares[0]) < 4.5 * error
 
 
 @pytest.mark.parametrize(
@@ -130,3 +164,65 @@ def test_columns_of_the_same_name_are_told_apart():
     people, visits = people_and_visits(100)
     table = vd.open_linked(*chain(people, visits.rename(columns={"cost": "age"})))
     assert {"age", "age_visits"} <= set(table.names)
+
+
+@pytest.mark.parametrize("kind", ["text", "fraction", "unlike"])
+def test_links_that_cannot_be_keys_are_orphans_and_no_value_is_shown(kind):
+    """Keys are whole numbers; Arrow's own error would show what stands in the link."""
+    people, visits = people_and_visits(50)
+    link = visits.patient.astype(object)
+    link[3] = {"text": "secret-77", "fraction": 77.5, "unlike": "77.secret"}[kind]
+    link = link.astype(float) if kind == "fraction" else link.astype(str)
+    with pytest.raises(DataError, match=r"^1 rows of table 'visits'") as refused:
+        vd.open_linked(*chain(people, visits.assign(patient=link)))
+    assert "77" not in str(refused.value)
+
+
+def test_a_key_of_two_columns_is_refused_in_words():
+    people, visits = people_and_visits(50)
+    first, second = chain(people, visits)
+    with pytest.raises(PlanError, match="name one column each"):
+        vd.open_linked(replace(first, key=["who", "sex"]), second)
+
+
+def firms_and_employees(empty: int = 0):
+    rng = np.random.default_rng(2)
+    firms = pd.DataFrame({"firm": [f"E{n:05d}" for n in rng.permutation(90_000)[:200]]})
+    firms["branch"] = rng.choice(["trade", "crafts", "farming"], 200)
+    at = np.repeat(np.arange(200 - empty), 1 + rng.poisson(3, 200 - empty))
+    staff = pd.DataFrame(
+        {"worker": rng.permutation(at.size), "works_for": firms.firm[at].to_list()}
+    )
+    return firms, staff.assign(
+        age=rng.integers(18, 66, at.size), pay=rng.integers(900, 4000, at.size)
+    )
+
+
+def drafted(folder, firms, staff):
+    from veladura.plan.linked import find_linked
+
+    paths = [folder / "firms.csv", folder / "staff.csv"]
+    for path, table in zip(paths, (firms, staff), strict=True):
+        table.to_csv(path, index=False)
+    return find_linked([str(path) for path in paths])
+
+
+def test_employees_are_people_and_firms_are_what_they_share(tmp_path):
+    chain_ = drafted(tmp_path, *firms_and_employees())
+    assert [table.unit for table in chain_] == ["household", "person"]
+    table = vd.open_linked(*chain_)
+    assert (table.person, table.schema.household) == ("worker", "firm")
+
+
+def test_firms_without_employees_are_accepted_and_rows_are_people(tmp_path):
+    chain_ = drafted(tmp_path, *firms_and_employees(empty=9))
+    assert [table.unit for table in chain_] == ["household", None]
+    assert vd.open_linked(*chain_).schema.household == "firm"
+
+
+def test_the_age_of_a_patient_at_each_visit_makes_no_people_of_visits(tmp_path):
+    firms, staff = firms_and_employees()
+    once = staff.groupby("works_for").age.transform("first")  # one age, some months later each time
+    staff = staff.assign(age=once + staff.groupby("works_for").cumcount() // 2)
+    chain_ = drafted(tmp_path, firms, staff)
+    assert vd.open_linked(*chain_).person == "firm"

@@ -34,6 +34,5 @@ def _together(names: list[str], told: list[str]) -> str:
     """Return what was counted of releases that are put together."""
     lines = [f"\ntogether   {line}." for line in told]
     return "".join(lines) or (
-        f"\ntogether   {', '.join(names)}: k-anonymous also where two recipients compare their"
-        " files."
+        f"\ntogether   {', '.join(names)}: k-anonymous also where recipients compare their files."
     )

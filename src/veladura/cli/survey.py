@@ -56,7 +56,7 @@ def show_survey(
             raise PlanError(msg)
         ratio = survey_ratio(release, above.strip(), below.strip(), **settings)
         rows.append(("ratio of", text, ratio))
-    used = sampling or Sampling.declared(release.tables[0].table.schema)
+    used = sampling or Sampling.declared(release.tables[0].table.units.schema)
     listed = [
         (f"{what} {name}" + (f", {by} = {group}" if by else ""), *figures)
         for what, name, combined in rows

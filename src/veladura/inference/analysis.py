@@ -280,7 +280,8 @@ def analyze(
         Robust (sandwich) standard errors, valid where the variance is not that of the family.
     """
     pooling = Pooling.of(release)
-    tables = [dataset.table for dataset in analysed(release).tables]
+    # households may be the clusters
+    tables = [dataset.table.units for dataset in analysed(release).tables]
     design = chosen_sampling(tables[0].schema, weights, sampling)
     if not streams(tables, formula, design):
         release.refuse_large()

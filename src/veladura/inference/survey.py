@@ -13,7 +13,7 @@ from veladura.base.arrays import Floats, Ints
 from veladura.errors import ColumnError, DataError, PlanError
 
 if TYPE_CHECKING:
-    from veladura.table.schema import Schema
+    from veladura.table.schema import Role, Schema
 
 Replication = Literal["brr", "fay", "jackknife", "bootstrap"]
 
@@ -80,17 +80,15 @@ class Sampling:
         Without a declared cluster the household is one, and without that the person: their rows are
         no independent draws.
         """
-        roles = {
-            role: schema.of_role(role) for role in ("weight", "strata", "cluster", "household")
-        }
-        if not (roles["weight"] or roles["strata"] or roles["cluster"]):
-            return cls()
-        units = (*roles["cluster"], *roles["household"], *schema.of_role("person"))
+
+        def first(*roles: Role) -> str | None:
+            return next((name for role in roles for name in schema.of_role(role)), None)
+
         replicates = tuple(schema.of_role("replicate weight"))
         return cls(
-            weights=next(iter(roles["weight"]), None),
-            strata=next(iter(roles["strata"]), None),
-            cluster=next(iter(units), None),
+            weights=first("weight"),
+            strata=first("strata"),
+            cluster=first("cluster", "household", "person"),
             replicates=replicates if len(replicates) > 1 else (),
         )
 
@@ -214,7 +212,7 @@ def sampled_rows(rows: pa.Table, sampling: Sampling) -> SampledRows:
         else _weights(rows.column(sampling.weights), sampling.weights)
     )
     stratum = _numbered(rows, sampling.strata)
-    own = np.arange(number) if sampling.cluster is None else _numbered(rows, sampling.cluster)
+    own = _clusters(rows, sampling.cluster)
     unit = np.unique(stratum * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
     kept = [_weights(rows.column(name), name) for name in sampling.replicates]
     fraction = np.zeros(number)
@@ -231,6 +229,15 @@ def sampled_rows(rows: pa.Table, sampling: Sampling) -> SampledRows:
         fraction,
         sampling.scale if kept else 1.0,
     )
+
+
+def _clusters(rows: pa.Table, name: str | None) -> Ints:
+    """Return the cluster of every row; who lives in no household is one alone."""
+    alone = np.arange(rows.num_rows, dtype=np.int64)
+    if name is None:
+        return alone
+    missing = rows.column(name).is_null().to_numpy(zero_copy_only=False)
+    return np.where(missing, rows.num_rows + alone, _numbered(rows, name))
 
 
 def _numbered(rows: pa.Table, name: str | None) -> Ints:

@@ -151,7 +151,7 @@ def _estimated(
     """Return estimates of every dataset, combined."""
     pooling = Pooling.of(release)
     datasets = analysed(release).tables
-    schema = datasets[0].table.schema
+    schema = datasets[0].table.units.schema  # households may be the clusters
     schema.check("column", [*columns, *([by] if by else [])])
     if wrong := [name for name in columns if schema[name].kind not in NUMERIC]:
         msg = (

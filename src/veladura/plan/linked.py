@@ -6,16 +6,25 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tomli_w
 
+from veladura.base.arrays import Ints
 from veladura.errors import PlanError
 from veladura.plan.commented import comment
 from veladura.table.linked import LinkedTable, find_links, open_linked
 from veladura.table.roles.guess import guess_roles
-from veladura.table.schema import Declared
+from veladura.table.roles.names import hints_of
+from veladura.table.schema import NUMERIC, Declared
 from veladura.table.table import Table
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+
+_FEWEST = 20  # rows in units of several
+_APART = 0.5  # of the variance of all ages
 
 
 def find_linked(sources: Sequence[str]) -> list[LinkedTable]:
@@ -29,10 +38,41 @@ def find_linked(sources: Sequence[str]) -> list[LinkedTable]:
         raise PlanError(msg)
     chain = find_links(paths)
     first, last = chain[0], chain[-1]
-    guessed = guess_roles(opened_with(chain, {}, plain=True))
-    if len(chain) == 2 and last.key is not None and guessed[str(first.key)].role == "household":  # noqa: PLR2004
-        return [replace(first, unit="household"), replace(last, unit="person")]
-    return chain
+    if len(chain) > 2 or last.key is None:  # noqa: PLR2004
+        return chain
+    opened = opened_with(chain, {}, plain=True)
+    of_people = guess_roles(opened)[str(first.key)].role == "household"
+    if not (of_people or _has_ages(opened, first, last)):
+        return chain
+    if f"has_{last.name}" in opened.names:  # a firm without employees: nobody's number is missing
+        return [replace(first, unit="household"), last]
+    return [replace(first, unit="household"), replace(last, unit="person")]
+
+
+def _has_ages(opened: Table, first: LinkedTable, last: LinkedTable) -> bool:
+    """Whether rows of the last table are people: each has an age, and those of one firm differ.
+
+    The ages of a patient at each visit differ by years, and are no evidence.
+    """
+    own = next(link.columns for link in opened.source.links if link.name == last.name)
+    _, unit = np.unique(opened.column(str(first.key)).values, return_inverse=True)
+    return any(
+        _varies(opened.column(name), unit.reshape(-1))
+        for name in own
+        if "age" in hints_of(name) and opened.schema[name].kind in NUMERIC
+    )
+
+
+def _varies(column: Column, unit: Ints) -> bool:
+    """Whether numbers differ within units nearly as much as among all rows."""
+    given = ~column.missing
+    values, unit = column.values[given].astype(np.float64), unit[given]
+    rows = np.maximum(np.bincount(unit), 1)
+    within = values - (np.bincount(unit, weights=values) / rows)[unit]
+    several = rows[unit] > 1
+    spread = float(np.var(values))
+    left = float(np.mean(within[several] ** 2 * (rows / np.maximum(rows - 1, 1))[unit][several]))
+    return several.sum() >= _FEWEST and left > _APART * spread > 0
 
 
 def opened_with(

@@ -25,7 +25,8 @@ from veladura.errors import GateError, PlanError
 if TYPE_CHECKING:
     from veladura.plan.plan import Plan
     from veladura.plan.run import Outcome, Trial
-    from veladura.release.series import Added, Entry
+    from veladura.release.intersected import Added
+    from veladura.release.series import Entry
 
 # Settings of steps that are lists or tables by column: those of columns a request leaves out go.
 BY_COLUMN = ("quasi_identifiers", "columns", "hierarchies", "critical", "limits", "domain", "order")
@@ -182,7 +183,8 @@ def _intruders(
 
 def _refuse_together(trials: Mapping[str, Trial]) -> list[str]:
     """Refuse releases that break a promise together; return what the others tell, in words."""
-    from veladura.release.series import Added, any_entry, together
+    from veladura.release.intersected import Added
+    from veladura.release.series import any_entry, together
 
     key = secrets.token_bytes(32)
     entries = {
@@ -194,12 +196,14 @@ def _refuse_together(trials: Mapping[str, Trial]) -> list[str]:
         result = together(entries[first], entries[second])
         if isinstance(result, Added):
             if result.below:
-                broken.append(_in_classes(first, second, result))
+                broken.append(_in_classes(f"{first} and {second}", result))
             continue
         told.append(f"{first} and {second}: {str(result).split(': ', 1)[1]}")
         lines, found = _by_rows(first, second, trials, entries)
         told += lines
         broken += found
+    if not broken:
+        broken += _in_all([entry for entry in entries.values() if entry.kind == "classes"])
     if broken:
         raise GateError(_words(broken))
     return told
@@ -237,9 +241,22 @@ def _by_rows(
     return told, broken
 
 
-def _in_classes(first: str, second: str, result: Added) -> str:
+def _in_all(entries: Sequence[Entry]) -> list[str]:
+    """Return the promises that three or more releases break where no two of them do."""
+    from veladura.release.intersected import added_to_all
+
+    broken = []
+    for place in range(2, len(entries)):
+        joint = added_to_all(entries[:place], entries[place])
+        if joint is not None and joint.below:
+            names = ", ".join(entry.name for entry in entries[: place + 1])
+            broken.append(_in_classes(names, joint))
+    return broken
+
+
+def _in_classes(names: str, result: Added) -> str:
     return (
-        f"{first} and {second}: {result.below:,} of {result.shared:,} people are in groups of"
+        f"{names}: {result.below:,} of {result.shared:,} people are in groups of"
         f" fewer than k = {result.k}, {result.alone:,} of them alone"
     )
 
@@ -247,7 +264,7 @@ def _in_classes(first: str, second: str, result: Added) -> str:
 def _words(broken: Sequence[str]) -> str:
     lines = "".join(f"\n  - {line}" for line in broken)
     return (
-        f"releases of this plan break a promise together, if two recipients compare them:{lines}\n"
+        f"releases of this plan break a promise together, if recipients compare them:{lines}\n"
         "Nothing was released.\n\nHint: give these recipients the same generalisation (levels in"
         " the k-anonymity step), fewer columns in common, or a larger k."
     )

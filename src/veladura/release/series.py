@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from veladura.base.arrays import Ints
 from veladura.base.private_files import private_file, private_folder, write_private
 from veladura.errors import DataError, GateError, PlanError
+from veladura.release.intersected import Added, added, added_to_all
 from veladura.table.codes import label_text
 from veladura.table.database.scratch import custodian_home
 
@@ -63,6 +64,8 @@ class Entry:
         Of a private release.
     folder, digest
         Where it was written, and the digest of its checksums: what the next one may extend.
+    identity
+        The columns that tell who is who; empty where entries are of one source.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Entry:
     epsilon: float = 0.0
     folder: str = ""
     digest: str = ""
+    identity: tuple[str, ...] = ()
 
 
 class Together(Protocol):
@@ -85,67 +89,6 @@ class Together(Protocol):
     @property
     def below(self) -> int:
         """People for whom a promise is broken; none where nothing of groups was promised."""
-
-
-@dataclass(frozen=True)
-class Added:
-    """What a new release adds to an older one of its series.
-
-    Attributes
-    ----------
-    name, made, k
-        The older release, and the smaller k of both.
-    shared
-        People who are in both.
-    below, alone
-        Of them those whose two classes together are shared by fewer than k people of both
-        releases, and by nobody else.
-    newcomers
-        People of the new release only, fewer than k of whom joined a class that the older release
-        has too: who subtracts the older counts finds them.
-    levels
-        The levels of the older release, for a new one that is consistent with it.
-    """
-
-    name: str
-    made: str
-    k: int
-    shared: int
-    below: int
-    alone: int
-    newcomers: int
-    levels: dict[str, int]
-
-    def __str__(self) -> str:
-        told = (
-            f"with {self.name!r} of {self.made[:10]}: {self.below:,} of {self.shared:,} people in"
-            f" both are in groups of fewer than k = {self.k}, {self.alone:,} of them alone"
-        )
-        return told + (
-            f"; {self.newcomers:,} newcomers stand out when counts are subtracted"
-            if self.newcomers
-            else ""
-        )
-
-
-def added(old: Entry, new: Entry) -> Added:
-    """Return what a release adds to an older one: classes intersected, and people who joined."""
-    k = min(old.k, new.k)
-    classes = dict(zip(old.person.tolist(), old.group.tolist(), strict=True))
-    before = [classes.get(person) for person in new.person.tolist()]
-    both: dict[tuple[int, int], set[int]] = {}
-    joined: dict[int, set[int]] = {}
-    there = set(old.group.tolist())
-    for person, was, group in zip(new.person.tolist(), before, new.group.tolist(), strict=True):
-        if was is not None:
-            both.setdefault((was, group), set()).add(person)
-        elif group in there:
-            joined.setdefault(group, set()).add(person)
-    small: set[int] = set().union(*(people for people in both.values() if len(people) < k))
-    alone: set[int] = set().union(*(people for people in both.values() if len(people) == 1))
-    late: set[int] = set().union(*(people for people in joined.values() if len(people) < k))
-    shared = len(set().union(*both.values())) if both else 0
-    return Added(old.name, old.made, k, shared, len(small), len(alone), len(late), old.levels)
 
 
 @dataclass(frozen=True)
@@ -182,8 +125,8 @@ class Series:
             about = json.loads(path.read_text(encoding="utf-8"))
             rows = pq.read_table(path.with_suffix(".parquet"))
             arrays = {name: rows[name].drop_null().to_numpy() for name in rows.column_names}
-            columns = tuple(about.pop("columns"))
-            found.append(Entry(**about, columns=columns, **arrays))
+            columns, identity = tuple(about.pop("columns")), tuple(about.pop("identity", ()))
+            found.append(Entry(**about, columns=columns, identity=identity, **arrays))
         return sorted(found, key=lambda entry: entry.made)
 
     def entry(self, release: Release, table: Table, name: str) -> Entry:
@@ -204,10 +147,12 @@ class Series:
         return entry
 
     def against(self, new: Entry) -> list[Together]:
-        """Return what a new release adds to each of those before."""
+        """Return what a new release adds to each of those before, and to all of them."""
         before = self.entries()
         if new.kind != "private":
-            return [together(old, new) for old in before]
+            _refuse_others(self, before, new)
+            joint = added_to_all([old for old in before if old.kind == "classes"], new)
+            return [*(together(old, new) for old in before), *([joint] if joint else [])]
         private = [old for old in before if old.kind == "private"]
         if not private:
             return []
@@ -242,6 +187,7 @@ class Series:
             "epsilon": entry.epsilon,
             "folder": entry.folder,
             "digest": entry.digest,
+            "identity": list(entry.identity),
         }
         write_private(path, json.dumps(about, indent=2) + "\n")
         return path
@@ -274,7 +220,8 @@ def entry_of(
         levels |= dict(step.settings.get("levels") or {})
     made = datetime.now(UTC).isoformat(timespec="microseconds")
     k = min(int(p.settings["k"]) for p in promises)
-    return Entry(name, made, k, columns, levels, person[rows], np.array(group))
+    identity = identity_of(table)
+    return Entry(name, made, k, columns, levels, person[rows], np.array(group), identity=identity)
 
 
 def any_entry(
@@ -312,7 +259,10 @@ def _entry_of_rows(
         alone |= set(values[rows == 1].tolist())
     own = _held(key, source.arrow, columns) if columns else np.zeros_like(person)
     single = np.array(sorted(alone), dtype=np.int64)
-    return Entry(name, made, 0, columns, {}, person, own, kind="rows", alone=single)
+    identity = identity_of(table)
+    return Entry(
+        name, made, 0, columns, {}, person, own, kind="rows", alone=single, identity=identity
+    )
 
 
 def _held(key: bytes, rows: pa.Table, columns: Sequence[str]) -> Ints:
@@ -327,6 +277,20 @@ def together(old: Entry, new: Entry) -> Together:
     if old.kind == new.kind == "classes":
         return added(old, new)
     return repeated(old, new)
+
+
+def _refuse_others(series: Series, before: Sequence[Entry], new: Entry) -> None:
+    """Refuse a release whose people are told by other columns: nobody would be in two releases."""
+    other = [old for old in before if old.identity and set(old.identity) != set(new.identity)]
+    if other:
+        then, here = sorted(other[-1].identity), sorted(new.identity)
+        msg = (
+            f"people are told by {here} here, and by {then} in {other[-1].name!r} of the series"
+            f" {series.name!r}: nobody can say who is in both.\n\nHint: give the columns that"
+            ' identified people then the role "person" or "identifier", and no other; what is not'
+            ' to be released can have the role "dropped".'
+        )
+        raise PlanError(msg)
 
 
 def refuse_broken(series: Series, results: Sequence[Together]) -> None:
@@ -348,16 +312,20 @@ def refuse_broken(series: Series, results: Sequence[Together]) -> None:
 
 def _person_hashes(release: Release, table: Table, key: bytes, *, same_source: bool) -> Ints:
     """Return a hash of the person of each row of the source."""
-    source = table.schema
-    if same_source and not (source.of_role("person") or source.of_role("identifier")):
+    if same_source and not identity_of(table):
         return np.arange(table.rows, dtype=np.int64)
     return np.array([hashed(key, values) for values in people_of(release, table)], dtype=np.int64)
+
+
+def identity_of(table: Table) -> tuple[str, ...]:
+    """Return the columns that say who a row is about: the person's number, or identifiers."""
+    return tuple(table.schema.of_role("person") or table.schema.of_role("identifier"))
 
 
 def people_of(release: Release, table: Table) -> list[tuple[str, ...]]:
     """Return what identifies the person of each row of the source, as text."""
     source, original = table.fetched(), release.original
-    names = source.schema.of_role("person") or source.schema.of_role("identifier")
+    names = identity_of(source)
     if not names:
         msg = (
             "a series needs to know who is in two releases.\n\nHint: declare the column that"

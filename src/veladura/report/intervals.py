@@ -123,7 +123,7 @@ def _means(
     pairing: Pairing, changed: Sequence[str], combined: Combiner, original: Table | None
 ) -> Iterator[Term]:
     """Yield means; those of the original are of its exact numbers, not of the middles of cells."""
-    weights, both, designs = pairing.weights(), original is not None, _designs(pairing)
+    weights, both, designs = _loads(pairing), original is not None, _designs(pairing)
     first = pairing.original if original is None else original
     for name in _ordered(pairing, changed, "numbers")[:MOST_MEANS]:
         tallies = [tally_of(table, name) for table in (first, *pairing.released)]
@@ -153,18 +153,30 @@ def _weighted_means(
 
 
 def _sampling(pairing: Pairing) -> Sampling | None:
-    """Return the strata and clusters of both tables; None where a weight is all there is."""
-    tables = (pairing.original, *pairing.released)
+    """Return the strata and clusters of both tables; None where a weight is all there is.
+
+    Members of a household, and rows of a person, are a cluster where no other is declared.
+    """
+    tables = [table.units for table in (pairing.original, *pairing.released)]
     declared = replace(Sampling.declared(tables[-1].schema), replicates=())
+    if pairing.weights() is None:
+        declared = replace(declared, weights=None)
     held = all(t.in_memory and set(declared.columns) <= {*t.names} for t in tables)
-    used = pairing.weights() is not None and (declared.strata or declared.cluster)
-    return declared if used and held else None
+    return declared if (declared.strata or declared.cluster) and held else None
+
+
+def _loads(pairing: Pairing) -> list[Floats] | None:
+    """Return the weights of the rows of each table; equal ones for a design without weights."""
+    if (weights := pairing.weights()) is not None or _sampling(pairing) is None:
+        return weights
+    return [np.ones(table.rows) for table in (pairing.original, *pairing.released)]
 
 
 def _designs(pairing: Pairing) -> list[SampledRows | None]:
     """Return the design of the rows of the original, and of each released table."""
-    tables, declared = (pairing.original, *pairing.released), _sampling(pairing)
-    return [None if declared is None else sampled_rows(t.arrow, declared) for t in tables]
+    declared = _sampling(pairing)
+    tables = (pairing.original, *pairing.released)
+    return [None if declared is None else sampled_rows(t.units.arrow, declared) for t in tables]
 
 
 def _mean_of(
@@ -182,7 +194,7 @@ def _mean_of(
 def _shares(
     pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
 ) -> Iterator[Term]:
-    weights, designs = pairing.weights(), _designs(pairing)
+    weights, designs = _loads(pairing), _designs(pairing)
     for name in _ordered(pairing, changed, "labels")[:MOST_COLUMNS]:
         tallies = [tally_of(table, name) for table in (pairing.original, *pairing.released)]
         sizes = [tally.label_sizes() for tally in tallies]

@@ -139,7 +139,8 @@ def joined(tables: Sequence[LinkedTable]) -> tuple[pa.Table, tuple[Link, ...], d
     roles = _roles(chain, last)
     for above, table in pairwise(chain[: len(chain) - len(last) + (len(last) == 1)]):
         rows, column = _read_below(above, table, whole.column_names)
-        whole, present = _beside(whole, rows, column, above, table, roles)
+        has_below = any(other.parent == table.name for other in chain)
+        whole, present = _beside(whole, rows, column, above, table, roles, has_below=has_below)
         kept = [n for n in rows.column_names if n not in (column, table.key)]
         links.append(Link(table.name, tuple(kept), table.key, above.key, present))
     if len(last) > 1:
@@ -230,6 +231,12 @@ def _read(table: LinkedTable) -> pa.Table:
 
 
 def _refuse_absent(rows: pa.Table, table: LinkedTable, names: Sequence[str]) -> None:
+    if several := [name for name in names if not isinstance(name, str)]:
+        msg = (
+            f"table {table.name!r}: key and link name one column each, got {several[0]!r}.\n\nHint:"
+            " put the parts of a key into one column first, in both tables."
+        )
+        raise PlanError(msg)
     if absent := [name for name in names if name not in rows.column_names]:
         msg = f"table {table.name!r} has no column {absent}; it has {rows.column_names}."
         raise PlanError(msg)
@@ -262,6 +269,8 @@ def _beside(
     parent: LinkedTable,
     table: LinkedTable,
     units: Mapping[str, Role],
+    *,
+    has_below: bool,
 ) -> tuple[pa.Table, str | None]:
     """Return rows with those above beside them, and the column that says which have none."""
     at = places_above(above, rows, column, parent, table)
@@ -270,7 +279,7 @@ def _beside(
     taken = {name: above.column(name).take(places) for name in above.column_names}
     own = pa.array([*range(rows.num_rows), *[None] * childless.size], pa.int64())
     present = None
-    if childless.size and table.key is not None and table.key in units:
+    if childless.size and units.get(str(table.key)) is not None and not has_below:
         msg = (
             f"{childless.size} rows of table {parent.name!r} have no row in {table.name!r}, whose"
             " key would be missing.\n\nHint: leave these rows out of the source."
@@ -282,7 +291,26 @@ def _beside(
     for name in rows.column_names:
         if name != column:
             taken[name] = rows.column(name).take(own)
+    if childless.size and has_below:
+        taken[str(table.key)] = _all_numbered(taken[str(table.key)])
     return pa.table(taken), present
+
+
+def _all_numbered(key: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a key with a value of its own for each row that has none.
+
+    It stands for nothing below, as the column that says so tells, and is drawn anew as all are.
+    """
+    missing = np.flatnonzero(key.is_null().to_numpy(zero_copy_only=False))
+    if pa.types.is_integer(key.type):
+        free = range(pc.max(key).as_py() + 1, pc.max(key).as_py() + 1 + missing.size)
+        spare = pa.array(list(free), key.type)
+    else:
+        longest = pc.max(pc.utf8_length(key.cast(pa.string()))).as_py()
+        spare = pa.array([f"{at:0{longest + 1}d}" for at in range(missing.size)]).cast(key.type)
+    at = np.full(len(key), -1)
+    at[missing] = np.arange(missing.size)
+    return pc.coalesce(key, spare.take(pa.array(at, mask=at < 0)))
 
 
 def places_above(
@@ -290,7 +318,7 @@ def places_above(
 ) -> Ints:
     """Return for every row the place of the one above that it belongs to; refuse orphans."""
     held = above.column(str(parent.key)).combine_chunks()
-    place = pc.index_in(rows.column(column).cast(held.type), held)
+    place = pc.index_in(_like(rows.column(column), held.type), held)
     if orphans := place.null_count:
         msg = (
             f"{orphans} rows of table {table.name!r} have a {column!r} that table {parent.name!r}"
@@ -300,6 +328,24 @@ def places_above(
         raise DataError(msg)
     at: Ints = place.combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
     return at
+
+
+def _like(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """Return a link as its keys are stored; what cannot be one of them is missing.
+
+    Arrow's own error would show the value.
+    """
+    try:
+        return column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.chunked_array([[_cast(value, wanted) for value in column]], wanted)
+
+
+def _cast(value: pa.Scalar, wanted: pa.DataType) -> Any:
+    try:
+        return value.cast(wanted).as_py()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
 
 
 def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:

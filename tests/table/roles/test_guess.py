@@ -237,3 +237,23 @@ def test_running_numbers_of_people_stay_those_of_people():
         {"q1": number, "born": born, "wave": np.tile([1, 2, 3], 700), "x": RNG.normal(size=2100)}
     )
     assert guess_roles(vd.open(frame))["q1"].role == "person"
+
+
+def test_a_panel_of_units_without_age_or_sex_is_no_household():
+    """Farms by year: four rows of one farm are one unit, though its cows look like ages."""
+    rng = np.random.default_rng(5)
+    farms, years = 300, np.arange(2019, 2023)
+    farm, year = np.repeat(np.arange(farms), years.size), np.tile(years, farms)
+    acres = rng.lognormal(3.5, 0.6, farms).round(1)
+    frame = pd.DataFrame(
+        {
+            "holding": rng.permutation(9000)[:farms][farm],
+            "year": year,
+            "soil": rng.choice(["clay", "sand", "loam"], farms)[farm],
+            "acres": acres[farm],
+            "cows": rng.poisson(acres[farm] / 2),
+            "income": rng.lognormal(10, 0.5, farm.size).round(),
+        }
+    )
+    seen = frame[rng.random(len(frame)) < 0.95]
+    assert guess_roles(vd.open(seen))["holding"].role == "person"

@@ -13,6 +13,7 @@ from veladura.table.codes import Column, label_texts
 
 OTHER = ("other", "others", "other/unknown", "misc", "miscellaneous", "rest", "elsewhere")
 MOST_COLUMNS = 20  # whose profile is compared
+SHRUNK = 10  # people like everybody else that are added to a category before it is compared
 
 
 def merge_rare(
@@ -36,7 +37,7 @@ def merge_rare(
         The columns that say which categories are similar.
     ordered
         Whether levels have an order: a rare one is merged into its neighbour, else into a category
-        for others or the one whose people are most alike.
+        for others or the one that its people most probably have by their other columns.
     holders
         People who hold each level, where they were counted in more rows than these.
     """
@@ -96,7 +97,13 @@ def _grouped(holders: Ints, least: int) -> Ints:
 def _similar(
     column: Column, levels: Floats, place: Ints, rare: Mask, others: Sequence[Column]
 ) -> Ints:
-    """Return for each level itself, or the category that its people are merged into."""
+    """Return for each level itself, or the category that its people are merged into.
+
+    That is the one they most probably have by their other columns (naive Bayes): log n_c plus the
+    mean over them of sum_j log p(x_j | c), with p(x_j | c) shrunk to everybody's share. By
+    profiles alone, not shrunk and whatever their size, the smallest categories would take most:
+    theirs are far from everybody's by chance.
+    """
     common = np.flatnonzero(~rare)
     target = np.arange(levels.size)
     if column.labels is not None:
@@ -105,14 +112,16 @@ def _similar(
         if named:
             target[rare] = named[0]
             return target
-    alike = np.zeros((levels.size, levels.size))
+    held = np.bincount(place, minlength=levels.size).astype(np.float64)
+    likely = np.tile(np.log(np.maximum(held, 1)), (int(rare.sum()), 1))
     for other in others[:MOST_COLUMNS]:
         codes = coarse_codes(other.key())
         bins = int(codes.max(initial=0)) + 1
         table = np.bincount(place * bins + codes, minlength=levels.size * bins)
-        shares = (
-            table.reshape(levels.size, bins) / table.reshape(levels.size, bins).sum(axis=1)[:, None]
-        )
-        alike[rare] += shares[rare] @ shares.T
-    target[rare] = common[np.argmax(alike[rare][:, common], axis=1)]
+        table = table.reshape(levels.size, bins)
+        everybody = table.sum(axis=0) / place.size
+        profile = (table + SHRUNK * everybody) / (held + SHRUNK)[:, None]
+        own = table[rare] / np.maximum(held[rare], 1)[:, None]
+        likely += own @ np.log(np.maximum(profile, 1e-300)).T
+    target[rare] = common[np.argmax(likely[:, common], axis=1)]
     return target

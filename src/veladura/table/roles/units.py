@@ -36,6 +36,7 @@ _DISPERSED = 2.0  # variance of people a household over their mean; towns have f
 _LONG_CODE = 6  # characters
 _AS_MANY = 0.99  # distinct values of another name of the same units
 _MOST_TIMES = 60
+_WAVES = 2  # times the rows of the longest unit: more different times are events, not waves
 _FEWEST_AGES = 30
 _OLDEST = 115
 _OF_PEOPLE = ("person name", "e-mail")
@@ -193,7 +194,10 @@ def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str])
     votes -= sum(_is_balanced(c) for c in key.varying) > 0
     votes += any(shapes[c.name] in ("person name", "e-mail") for c in key.constant)
     votes -= 2 * any(shapes[c.name] in ("person name", "e-mail") for c in key.varying)
-    votes += any(_is_time_of(key, c, shapes) for c in key.varying)
+    times_of = [c for c in key.varying if _is_time_of(key, c, shapes)]
+    # a row for nearly every wave: members of a household have no year each to themselves
+    waves = any(c.distinct <= _WAVES * int(key.column.sizes.max()) for c in times_of)
+    votes += 3 if waves else bool(times_of)
     votes += 2 * ("person" in key.column.hints) - 2 * ("household" in key.column.hints)
     votes -= any(counts_rows(key.column, c) for c in key.constant)
     votes -= 2 * any(c.nearly_unique and shapes[c.name] in _OF_PEOPLE for c in columns)
