@@ -14,6 +14,7 @@ from veladura.table.codes import Column, label_texts
 OTHER = ("other", "others", "other/unknown", "misc", "miscellaneous", "rest", "elsewhere")
 MOST_COLUMNS = 20  # whose profile is compared
 SHRUNK = 10  # people like everybody else that are added to a category before it is compared
+SMALLEST = 1e-300
 
 
 def merge_rare(
@@ -99,10 +100,10 @@ def _similar(
 ) -> Ints:
     """Return for each level itself, or the category that its people are merged into.
 
-    That is the one they most probably have by their other columns (naive Bayes): log n_c plus the
-    mean over them of sum_j log p(x_j | c), with p(x_j | c) shrunk to everybody's share. By
-    profiles alone, not shrunk and whatever their size, the smallest categories would take most:
-    theirs are far from everybody's by chance.
+    That is one they probably have by their other columns (naive Bayes): n_c times the mean over
+    them of prod_j p(x_j | c), with p(x_j | c) shrunk to everybody's share. By profiles alone, not
+    shrunk and whatever their size, the smallest categories would take most: theirs are far from
+    everybody's by chance.
     """
     common = np.flatnonzero(~rare)
     target = np.arange(levels.size)
@@ -113,15 +114,35 @@ def _similar(
             target[rare] = named[0]
             return target
     held = np.bincount(place, minlength=levels.size).astype(np.float64)
-    likely = np.tile(np.log(np.maximum(held, 1)), (int(rare.sum()), 1))
+    likely = np.zeros((levels.size - common.size, common.size))
     for other in others[:MOST_COLUMNS]:
         codes = coarse_codes(other.key())
         bins = int(codes.max(initial=0)) + 1
         table = np.bincount(place * bins + codes, minlength=levels.size * bins)
         table = table.reshape(levels.size, bins)
         everybody = table.sum(axis=0) / place.size
-        profile = (table + SHRUNK * everybody) / (held + SHRUNK)[:, None]
+        shrunk = (table[common] + SHRUNK * everybody) / (held[common] + SHRUNK)[:, None]
         own = table[rare] / np.maximum(held[rare], 1)[:, None]
-        likely += own @ np.log(np.maximum(profile, 1e-300)).T
-    target[rare] = common[np.argmax(likely[:, common], axis=1)]
+        likely += own @ np.log(np.maximum(shrunk, SMALLEST)).T
+    target[rare] = common[_shared_out(likely, held[rare], held[common])]
     return target
+
+
+def _shared_out(likely: Floats, sizes: Floats, common: Floats) -> Ints:
+    """Return for each rare level the place of its category, the largest levels first.
+
+    Seats are given by the highest averages (D'Hondt), with sum_j log p(x_j | c) beside log n_c:
+    categories grow in proportion, and none takes all.
+
+    Examples
+    --------
+    >>> _shared_out(np.zeros((6, 2)), np.ones(6), np.array([21.0, 10.0])).tolist()
+    [0, 0, 1, 0, 0, 1]
+    """
+    chosen, taken = np.zeros(sizes.size, dtype=np.int64), np.zeros(common.size)
+    size = np.log(np.maximum(common, 1))
+    for level in np.argsort(-sizes, kind="stable"):
+        place = int(np.argmax(likely[level] + size - np.log(taken + sizes[level])))
+        chosen[level] = place
+        taken[place] += sizes[level]
+    return chosen
