@@ -140,3 +140,30 @@ def test_design_based_variances_are_those_of_the_sample():
     fixed, amounts = variances_over(home, named=True), variances_over(home, named=False)
     assert made[2] < 1.6 < fixed[2], (made, fixed)
     assert amounts[1] < 0.6, amounts
+
+
+def test_what_draws_add_sums_to_nought_in_strata_and_over_weights():
+    """Clusters of 5 to 20 households. Control: chance alone is off by .01 to .1 a household."""
+    rng = np.random.default_rng(11)
+    size = rng.integers(5, 21, AREAS)
+    cluster = np.repeat(np.arange(AREAS), size)
+    stratum, weight = np.arange(AREAS) % 4, rng.gamma(3.0, size=AREAS)
+    y = 0.5 * rng.normal(size=AREAS)[cluster] + rng.normal(size=cluster.size)
+    own = np.arange(cluster.size)
+    made = {
+        name: (encode(pa.array(values), Field(name, "number", pa.float64())), own)
+        for name, values in (("weight", weight[cluster]), ("y", y))
+    }
+    effects = fit_effects(cluster, stratum[cluster], made)
+    name = "(cluster effect 1 on y)"
+    at = effects.names.index(name)
+    scores = effects.mean[:, effects.names.index("(cluster effect 1 on weight)")]
+    alone = rng.normal(size=(AREAS, len(effects.names)))
+    alone = np.einsum("cij,cj->ci", effects.root, alone)[cluster, at]
+    drawn = effects.drawn(np.random.default_rng(3))[name].values - effects.mean[cluster, at]
+    for added, least, most in ((drawn, 0.0, 2e-6), (alone, 2e-3, np.inf)):
+        sums = pd.Series(added).groupby(stratum[cluster]).mean().abs()
+        with_weight = abs(float(np.mean(added * scores[cluster])))
+        assert least <= sums.max() <= most
+        assert with_weight <= most
+    assert drawn.std() == pytest.approx(alone.std(), rel=0.3)

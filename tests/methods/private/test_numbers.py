@@ -102,6 +102,41 @@ def test_numbers_follow_the_density_that_the_bins_suggest():
     assert even.mean() > 1500  # a control: the middle of a wide last bin is far too high
 
 
+def test_a_group_has_its_own_place_within_bins():
+    """Two groups whose means are 15 apart, in bins of 20. Control: by the bins of everybody.
+
+    The difference of means of 50,000 rows each has a standard error of .05 to .08.
+    """
+    rng = np.random.default_rng(12)
+    edges, group = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0), np.repeat([0, 1], 50_000)
+    values = np.clip(rng.normal(np.where(group, 50.0, 35.0), 12.0), 0, 100)
+    codes = bins.codes_of(values, edges, clip=True)
+    other = rng.integers(0, 3, group.size)
+    groups = bins.telling(codes, [other, group])
+    assert np.array_equal(groups[0], group)
+    assert len(groups) == 2
+
+    def apart(**how) -> float:
+        drawn = bins.Within(np.random.default_rng(3)).numbers(codes, edges, whole=False, **how)
+        return float(drawn[group == 1].mean() - drawn[group == 0].mean())
+
+    true = values[group == 1].mean() - values[group == 0].mean()
+    assert apart(groups=groups) == pytest.approx(true, rel=0.03)
+    assert apart() < 0.93 * true  # what lies within bins is lost
+
+
+def test_a_small_group_is_as_the_one_it_is_part_of():
+    codes = np.random.default_rng(2).integers(0, 4, 1000)
+    few = (np.arange(1000) < 50).astype(np.int64)  # 20 rows a bin are wanted
+    alone, grouped = (
+        bins.Within(np.random.default_rng(4)).numbers(
+            codes, (0.0, 1.0, 2.0, 3.0, 4.0), whole=False, groups=groups
+        )
+        for groups in ((), (few,))
+    )
+    assert np.array_equal(alone[:50], grouped[:50])
+
+
 def test_a_narrow_first_bin_is_zero_and_tells_nothing_of_the_others():
     """Half of the people have nothing, the others an even amount from 1 to 1000."""
     rng = np.random.default_rng(7)

@@ -12,10 +12,17 @@ Trees are grown with one draw from this posterior as predictors, and every datas
 draw of its own, as plausible values are used (Mislevy 1991): households and effects then have the
 law of the model, and so have the clusters of the release.
 
+What a draw adds to y_c is balanced: it sums to nought in every stratum, and so do its products with
+columns that are constant within clusters, such as weights (Deville and Tillé 2004 for samples).
+Trees are grown with one draw; if its mean were that of chance, all datasets would be off by it, and
+no variance between them would tell.
+
 References
 ----------
 Andridge, R. R. (2011). Quantifying the impact of fixed effects modeling of clusters in multiple
 imputation for cluster randomized trials. Biometrical Journal 53(1), 57-74.
+Deville, J.-C. and Tillé, Y. (2004). Efficient balanced sampling: the cube method. Biometrika 91(4),
+893-912.
 Mislevy, R. J. (1991). Randomization-based inference about latent variables from complex samples.
 Psychometrika 56(2), 177-196.
 Reiter, J. P., Raghunathan, T. E. and Kinney, S. K. (2006). The importance of modeling the sampling
@@ -40,6 +47,7 @@ from veladura.table.schema import Field
 EFFECT = "(cluster effect "
 FEWEST_CLUSTERS = 10  # beyond the number of strata: with fewer a variance of effects says little
 MOST_LEVELS = 3  # levels of a category whose shares may differ between clusters
+CONSTANT = 1e-9  # a variance within clusters, over that between them, that is none
 STEPS = 2.0**20  # draws are rounded: another processor may give other last digits
 
 
@@ -57,23 +65,38 @@ class ClusterEffects:
         The posterior mean, a row for each cluster.
     root
         A root of the posterior covariance of each cluster.
+    size
+        The root of the number of households of each cluster.
+    balance
+        Orthogonal columns, a row for each cluster: what draws add, times ``size``, has none of
+        them.
     """
 
     names: tuple[str, ...]
     cluster: Ints
     mean: Floats
     root: Floats
+    size: Floats
+    balance: Floats
 
     def drawn(self, rng: Generator) -> dict[str, Column]:
         """Return one draw of all effects, for every household."""
         chance = rng.standard_normal(self.mean.shape)
-        effects = self.mean + np.einsum("cij,cj->ci", self.root, chance)
+        effects = self.mean + self._balanced(np.einsum("cij,cj->ci", self.root, chance))
         effects = np.round(effects * STEPS) / STEPS
         none = np.zeros(self.cluster.size, dtype=bool)
         return {
             name: Column(Field(name, "number", pa.float64()), effects[self.cluster, i], none)
             for i, name in enumerate(self.names)
         }
+
+    def _balanced(self, added: Floats) -> Floats:
+        """Return what a draw adds without its sums in strata; its variance stays."""
+        clusters, sums = self.balance.shape
+        scaled = added * self.size[:, None]
+        scaled -= self.balance @ (self.balance.T @ scaled)
+        left: Floats = scaled / self.size[:, None] * np.sqrt(clusters / (clusters - sums))
+        return left
 
 
 def target_of(name: str) -> str | None:
@@ -134,7 +157,20 @@ def fit_effects(
         return None
     pick = np.ix_(kept, kept)
     mean, root = _posterior(between[pick], within[pick], off[:, kept], homes)
-    return ClusterEffects(tuple(names[i] for i in kept), cluster, mean, root)
+    constant = np.flatnonzero(np.diag(within) < CONSTANT * np.diag(between))
+    size = np.sqrt(homes)
+    balance = _balance(home, off[:, constant[: spare - FEWEST_CLUSTERS]], size)
+    return ClusterEffects(tuple(names[i] for i in kept), cluster, mean, root, size, balance)
+
+
+def _balance(stratum: Ints, constant: Floats, size: Floats) -> Floats:
+    """Return an orthogonal basis of strata and of columns that are constant within clusters."""
+    strata = (stratum[:, None] == np.unique(stratum)).astype(np.float64)
+    values, _ = np.linalg.qr(size[:, None] * strata)
+    left = size[:, None] * constant
+    left -= values @ (values.T @ left)
+    found, sizes, _ = np.linalg.svd(left, full_matrices=False)
+    return np.hstack([values, found[:, sizes > CONSTANT * max(1.0, sizes.max(initial=0.0))]])
 
 
 def _scores(column: Column) -> list[Floats]:

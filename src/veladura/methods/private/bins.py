@@ -20,6 +20,8 @@ STEEPEST = 12.0  # most that the logarithm of a density changes over a bin
 THINNEST = 1e5  # the same over an outer bin that reaches far beyond its people
 WIDE = 2.0  # times as wide as its neighbour
 NARROW = 20.0  # times as narrow: a value of its own, such as zero, whatever the others do
+MOST_TELLING = 2  # columns that say where numbers are within their bins
+LARGE = 20  # rows a bin of a group whose own bins say where numbers are within them
 TILT = 0.5  # sd of the logarithm of the tilt within bins, where their shape is not known
 
 
@@ -178,6 +180,50 @@ def _fall(ratio: float) -> float:
     return (low + high) / 2
 
 
+def _slopes_at(codes: Ints, edges: Sequence[float]) -> Floats:
+    """Return how the density changes over the bin of each row."""
+    shares = (np.bincount(codes, minlength=len(edges) - 1) + 1) / (codes.size + 1)
+    found: Floats = slopes(shares, edges)[codes]
+    return found
+
+
+def _large_groups(group: Ints, fewest: int) -> list[Ints]:
+    """Return the rows of each group that has enough of them."""
+    order = np.argsort(group, kind="stable")
+    ends = np.flatnonzero(np.diff(group[order])) + 1
+    return [rows for rows in np.split(order, ends) if rows.size >= fewest]
+
+
+def told_apart(codes: Ints, group: Ints) -> float:
+    """Return the share of the variance of the bins of rows that lies between groups.
+
+    Examples
+    --------
+    >>> told_apart(np.array([0, 0, 2, 2]), np.array([1, 1, 0, 0]))
+    1.0
+    """
+    count = np.bincount(group)
+    mean = np.bincount(group, codes) / np.maximum(count, 1)
+    whole = float(codes.var()) if codes.size else 0.0
+    return float(count @ (mean - codes.mean()) ** 2) / codes.size / whole if whole > 0 else 0.0
+
+
+def telling(codes: Ints, others: Sequence[Ints]) -> list[Ints]:
+    """Return groups of rows by the column that tells their bins apart best, and by two of them.
+
+    Examples
+    --------
+    >>> alike, best, more = np.zeros(4, int), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> [group.tolist() for group in telling(np.arange(4), [alike, more, best])]
+    [[0, 0, 1, 1], [0, 1, 2, 3]]
+    """
+    groups: list[Ints] = []
+    for _ in range(min(MOST_TELLING, len(others))):
+        each = [o if not groups else groups[-1] * (o.max(initial=0) + 1) + o for o in others]
+        groups.append(max(each, key=lambda group: told_apart(codes, group)))
+    return groups
+
+
 def mean_places(slope: Floats) -> Floats:
     """Return the mean place in a bin, from 0 to 1, of a density proportional to exp(slope x).
 
@@ -211,9 +257,18 @@ class Within:
     rng: np.random.Generator | None = None
     tilted: bool = False
 
-    def numbers(self, codes: Ints, edges: Sequence[float], *, whole: bool) -> Floats:
-        """Return a number in the bin of each row."""
-        place = self._places(codes, edges)
+    def numbers(
+        self, codes: Ints, edges: Sequence[float], *, whole: bool, groups: Sequence[Ints] = ()
+    ) -> Floats:
+        """Return a number in the bin of each row.
+
+        Parameters
+        ----------
+        groups
+            Groups of rows, coarse ones first, whose own bins say where their numbers are: those who
+            earn less in all earn less within a bin too. A small group is as the one it is part of.
+        """
+        place = self._places(codes, edges, groups)
         if whole:
             low, high = _whole_ends(edges)
             result: Floats = low[codes] + np.floor(place * (high - low + 1)[codes])
@@ -228,14 +283,16 @@ class Within:
         inside: Floats = np.clip(np.floor(drawn * steps) / steps, ends[codes], below[codes])
         return inside
 
-    def _places(self, codes: Ints, edges: Sequence[float]) -> Floats:
+    def _places(self, codes: Ints, edges: Sequence[float], groups: Sequence[Ints]) -> Floats:
         """Return where in its bin each number is, from 0 to 1."""
         if self.rng is None:
             return np.full(codes.size, 0.5)
         tilt = float(np.exp(self.rng.normal(0.0, TILT))) if self.tilted else 1.0
         u = self.rng.random(codes.size) ** tilt
-        shares = (np.bincount(codes, minlength=len(edges) - 1) + 1) / (codes.size + 1)
-        slope = slopes(shares, edges)[codes]
+        slope = _slopes_at(codes, edges)
+        for group in groups:
+            for rows in _large_groups(group, LARGE * (len(edges) - 1)):
+                slope[rows] = _slopes_at(codes[rows], edges)
         flat = np.abs(slope) < 1e-4  # noqa: PLR2004
         steep = np.where(flat, 1.0, np.abs(slope))
         falling = -np.log1p(np.where(slope > 0, 1 - u, u) * np.expm1(-steep)) / steep

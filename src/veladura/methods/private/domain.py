@@ -207,23 +207,26 @@ class Domain:
     ) -> dict[str, Column]:
         """Return rows given by their categories as columns of the table's own types.
 
-        Numbers are drawn within their bins; in the middle, unless ``within`` says otherwise.
+        Numbers are drawn within their bins; in the middle, unless ``within`` says otherwise. Then
+        they follow the two columns that tell their bins apart best.
         """
         within = within or bins.Within()
         return {
             name: (
-                self._numbers(table.schema[name], code, within)
+                self._numbers(table.schema[name], codes, at, within)
                 if name in self.edges
-                else self._column(table.schema[name], code)
+                else self._column(table.schema[name], codes[at])
             )
-            for name, code in zip(self.names, codes, strict=True)
+            for at, name in enumerate(self.names)
         }
 
-    def _numbers(self, field: Field, codes: Ints, within: bins.Within) -> Column:
+    def _numbers(self, field: Field, codes: Sequence[Ints], at: int, within: bins.Within) -> Column:
         """Return numbers in their bins, of a type that holds all of them."""
         edges, whole = self.edges[field.name], field.kind == "integer"
-        missing = codes == len(edges) - 1
-        drawn = within.numbers(np.where(missing, 0, codes), edges, whole=whole)
+        missing = codes[at] == len(edges) - 1
+        held = np.where(missing, 0, codes[at])
+        others = [] if within.rng is None else [*codes[:at], *codes[at + 1 :]]
+        drawn = within.numbers(held, edges, whole=whole, groups=bins.telling(held, others))
         wide = replace(field, type=pa.int64() if whole else pa.float64())
         return Column(wide, drawn.astype(np.int64) if whole else drawn, missing)
 
