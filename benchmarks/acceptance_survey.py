@@ -65,7 +65,7 @@ PRIVATE = {
     # what cannot occur gets no noise: who works or is retired has an income, no benefit is so high
     "rules": [
         *(f'work == "{work}" implies income >= 1' for work in WORK[1:4]),
-        *(f'work == "{work}" implies income < 50000' for work in ("none", "student")),
+        *(f'work == "{work}" implies income < 70000' for work in ("none", "student")),
     ],
 }
 
