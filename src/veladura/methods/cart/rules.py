@@ -26,6 +26,7 @@ from veladura.table.conditions import as_number, holds
 
 MOST_BROKEN = 0.05  # share of the rows: more, and the rule is refused
 FEWEST_ROWS, SHARED, FEW_VALUES, MOST_PROPOSED = 50, 0.05, 5, 20
+STRANGERS = 0.05  # share of rows: dates in two years of their own need no rule
 
 
 class RuleWarning(VeladuraWarning):
@@ -119,9 +120,10 @@ def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
     """Return rules that a table seems to follow: a category implies one value of a number column.
 
     The category has at least 50 rows, at most one in a thousand of them has another value, and half
-    of all rows with that value are of that category. They are proposals for the holder.
+    of all rows with that value are of that category. Or a date is never after another, which the
+    dates of strangers would break. They are proposals for the holder.
     """
-    rules: list[str] = []
+    rules = _dates_in_order([c for c in columns.values() if c.field.kind == "date"])
     for target in columns.values():
         if target.labels is not None or target.field.kind == "date":
             continue
@@ -140,6 +142,35 @@ def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
                 for text in _levels_with(other, here)
             ]
     return tuple(rules[:MOST_PROPOSED])
+
+
+def _dates_in_order(dates: Sequence[Column]) -> list[str]:
+    """Return which dates are never after which others, where those of strangers would be."""
+    order = {
+        (one.name, other.name)
+        for one in dates
+        for other in dates
+        if one is not other and _never_after(one, other)
+    }
+    return [  # one that follows from two others is left out
+        f"{quoted(one)} <= {quoted(other)}"
+        for one, other in sorted(order)
+        if not any((one, c.name) in order and (c.name, other) in order for c in dates)
+    ]
+
+
+def _never_after(one: Column, other: Column) -> bool:
+    """Whether at most one row in a thousand has the second date before the first."""
+    given = ~(one.missing | other.missing)
+    if one.values.dtype != other.values.dtype or given.sum() < FEWEST_ROWS:
+        return False
+    first, second = one.values[given], other.values[given]
+    strangers = np.mean(np.sort(first)[::-1] > np.sort(second))  # the most that can be broken
+    return bool(
+        np.count_nonzero(first > second) <= first.size // 1000
+        and np.any(first < second)
+        and strangers > STRANGERS
+    )
 
 
 def _levels_with(column: Column, here: Mask) -> list[str]:
