@@ -231,6 +231,17 @@ def test_strata_are_synthesised_each_by_itself(people):
     assert ((whole["age"] >= 1000) == (whole["smoke"] == "YES")).all()
 
 
+def test_limits_that_leave_out_a_value_of_many_people_are_refused():
+    rng = np.random.default_rng(3)
+    income = np.where(rng.random(500) < 0.2, 0, np.round(np.exp(rng.normal(7, 0.5, 500))))
+    frame = pd.DataFrame({"income": income, "sex": rng.choice(["f", "m"], 500)})
+    held = int((income == 0).sum())
+    with pytest.raises(DataError, match=rf"leave out values .* \({held} of 500 rows\)"):
+        vd.Cart(m=1, limits={"income": (1, None)}).protect(frame, seed=1)
+    kept = vd.Cart(m=1, limits={"income": (0, None)}).protect(frame, seed=1).datasets[0]
+    assert kept["income"].min() == 0
+
+
 def test_limits_hold_and_are_promised(people):
     release = vd.Cart(columns=["age"], limits={"age": (20, 70)}, m=1).protect(people, seed=1)
     assert release.datasets[0]["age"].between(20, 70).all()

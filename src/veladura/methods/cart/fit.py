@@ -17,7 +17,7 @@ from veladura.methods.cart.fitted import FittedCart, UnitModel
 from veladura.methods.cart.growing import growth_of
 from veladura.methods.cart.joint import grow_joint
 from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synthesis, predicting
-from veladura.methods.cart.rules import check_rules, decision_on
+from veladura.methods.cart.rules import check_limits, check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
 from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.bins import Predictors, bin_columns
@@ -328,7 +328,7 @@ def _variable(
         known = known_among(column, everyone)
     bounds = recipe.limits.get(column.name)
     smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
-    return variable_of(
+    variable = variable_of(
         column,
         spikes=recipe.spikes.get(column.name),
         smoothing=smoothing,
@@ -341,6 +341,8 @@ def _variable(
         transform=recipe.transform.get(column.name),
         known=known,
     )
+    check_limits(variable)
+    return variable
 
 
 def _units(

@@ -21,6 +21,7 @@ from veladura.base.expression import (
     quoted,
 )
 from veladura.errors import DataError, PlanError, VeladuraWarning
+from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import as_number, holds
 
@@ -114,6 +115,25 @@ def check_rules(rules: Sequence[Expression], columns: Mapping[str, Column]) -> N
             RuleWarning,
             stacklevel=2,
         )
+
+
+def check_limits(variable: Variable) -> None:
+    """Refuse limits that leave out a value which many people share: such values stay as they are.
+
+    Any other number beyond the limits is drawn anew within them.
+    """
+    if variable.spikes is None:
+        return
+    low, high = variable.limits
+    beyond = 1 + np.flatnonzero((variable.spikes < low) | (variable.spikes > high))
+    if people := int(np.isin(variable.state, beyond).sum()):
+        msg = (
+            f"the limits of {variable.column.name!r} leave out values that many people share"
+            f" ({people} of {variable.state.size} rows), and such values stay as they are.\n\nHint:"
+            " widen the limits, declare such a code as missing, or change it first (TopCode,"
+            " Recode)."
+        )
+        raise DataError(msg)
 
 
 def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
