@@ -13,7 +13,7 @@ from veladura.table.codes import Column, label_texts
 
 OTHER = ("other", "others", "other/unknown", "misc", "miscellaneous", "rest", "elsewhere")
 MOST_COLUMNS = 20  # whose profile is compared
-SHRUNK = 10  # people like everybody else that are added to a category before it is compared
+SHRUNK = 2  # people like everybody else that are added to a category before it is compared
 SMALLEST = 1e-300
 
 
