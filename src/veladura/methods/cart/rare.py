@@ -9,6 +9,7 @@ import numpy as np
 
 from veladura.errors import VeladuraWarning
 from veladura.numeric.trees.values import Values
+from veladura.table.schema import LABELLED
 from veladura.table.table import Table
 from veladura.table.units import person_numbers
 
@@ -20,7 +21,9 @@ class RareLevelsWarning(VeladuraWarning):
 
 
 def warn_of_rare(table: Table, merged: Sequence[str], least: int) -> None:
-    """Warn of columns in which many people hold levels that few share.
+    """Warn of categories without an order that many people hold and few share.
+
+    A level with an order is merged into its neighbour, which changes little.
 
     Parameters
     ----------
@@ -34,6 +37,8 @@ def warn_of_rare(table: Table, merged: Sequence[str], least: int) -> None:
     people, codes = person_numbers(table), table.codes(tuple(merged))
     told = []
     for name in merged:
+        if codes[name].field.kind not in LABELLED or codes[name].field.kind == "ordered":
+            continue
         present = ~codes[name].missing
         found = Values.of_column(codes[name]).held_by(people, present)
         rare = found.holders < least
