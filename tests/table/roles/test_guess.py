@@ -47,7 +47,7 @@ DAYS = np.datetime64("1950-01-01") + RNG.integers(0, 20_000, N)
     [
         (np.arange(1, N + 1), "identifier", "integer"),
         (RNG.permutation(N) + 5000, "identifier", "integer"),
-        (RNG.choice(np.arange(10**8, 10**9), N, replace=False), "identifier", "integer"),
+        (10**8 + RNG.choice(9 * 10**8, N, replace=False), "identifier", "integer"),
         ([f"a{i}@example.org" for i in range(N)], "identifier", "category"),
         ([f"{i:032x}" for i in RNG.integers(1 << 60, 1 << 62, N)], "identifier", "category"),
         ([f"+41 44 {i:07}" for i in range(N)], "identifier", "category"),
