@@ -12,7 +12,7 @@ Trees are grown with one draw from this posterior as predictors, and every datas
 draw of its own, as plausible values are used (Mislevy 1991): households and effects then have the
 law of the model, and so have the clusters of the release.
 
-What a draw adds to y_c is balanced: it sums to nought in every stratum, and so do its products with
+What a draw adds to y_c is balanced: it sums to zero in every stratum, and so do its products with
 columns that are constant within clusters, such as weights (Deville and Tillé 2004 for samples).
 Trees are grown with one draw; if its mean were that of chance, all datasets would be off by it, and
 no variance between them would tell.
