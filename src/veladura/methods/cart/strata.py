@@ -43,13 +43,32 @@ class Strata:
         """Return the stratum of each synthetic row."""
         if set(unit) & set(self.drawn):
             return np.zeros(size, dtype=np.int64)
-        key = _key(self.keys, drawn)
-        both = np.concatenate([self.combinations, key])
-        _, number = np.unique(both, axis=0, return_inverse=True)
-        number = number.reshape(-1)
-        stratum = np.zeros(int(number.max()) + 1, dtype=np.int64)
-        stratum[number[: len(self.combinations)]] = np.arange(len(self.combinations))
-        return stratum[number[len(self.combinations) :]]
+        return _places_among(self.combinations, _key(self.keys, drawn))
+
+
+def _places_among(combinations: Ints, key: Ints) -> Ints:
+    """Return the place of each row among combinations in order; 0 for one that is not there.
+
+    Examples
+    --------
+    >>> combinations = np.array([[0, 5], [2, 1], [2, 7]])
+    >>> _places_among(combinations, np.array([[2, 7], [2, 5], [0, 5]])).tolist()
+    [2, 0, 0]
+    """
+    known, place = (np.zeros(len(part), dtype=np.int64) for part in (combinations, key))
+    there = np.ones(len(key), dtype=bool)
+    for own, other in zip(
+        combinations.T, key.T, strict=True
+    ):  # column by column: numbers stay small
+        values = np.unique(own)
+        at = np.minimum(np.searchsorted(values, other), values.size - 1)
+        there &= values[at] == other
+        known = known * values.size + np.searchsorted(values, own)
+        pairs, known = np.unique(known, return_inverse=True)
+        wanted = place * values.size + at
+        place = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
+        there &= pairs[place] == wanted
+    return np.where(there, place, 0)
 
 
 def columns_of(strata: Sequence[str], names: Sequence[str]) -> set[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from veladura.base import shapes
 from veladura.base.arrays import Floats, Ints
 from veladura.base.bounds import bounds_of
+from veladura.base.sorting import ranked
 from veladura.core.moved_numbers import is_apart
 from veladura.core.promise import Check, Evidence, Promise, listed, source_column
 from veladura.methods.cart.promises import CHECKS as CART_CHECKS
@@ -78,10 +79,11 @@ def _of_units(
 def _numbers(table: Table, unit: str) -> Ints:
     """Return the unit of every row, from 0; rows without a number are units alone."""
     column = table.units.column(unit)
-    _, number = np.unique(column.values, return_inverse=True)
-    number = number.reshape(-1).astype(np.int64)
+    number = ranked(column.values)[1]
+    if not column.missing.any():
+        return number
     number[column.missing] = table.rows + np.flatnonzero(column.missing)
-    return np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return ranked(number)[1]
 
 
 def _has(table: Table, unit: str) -> bool:
