@@ -126,7 +126,8 @@ class Population:
         fitted = 1 / (1 + np.exp(-(self.design @ self.logistic(share[None, :])[0])))
         weight = rows * share * fitted * (1 - fitted)
         hessian = (self.design * weight[:, None]).T @ self.design
-        slopes = np.diag(np.linalg.pinv(hessian))[1:]
+        # where nobody of a group has the answer the matrix is singular: rounding, not a variance
+        slopes = np.maximum(np.diag(np.linalg.pinv(hessian, hermitian=True))[1:], 0.0)
         return np.concatenate([means, cells, slopes])
 
 
