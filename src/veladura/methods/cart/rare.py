@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from veladura.errors import VeladuraWarning
+from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.values import Values
-from veladura.table.schema import LABELLED
 from veladura.table.table import Table
 from veladura.table.units import person_numbers
 
@@ -36,8 +36,9 @@ def warn_of_rare(table: Table, merged: Sequence[str], least: int) -> None:
         return
     people, codes = person_numbers(table), table.codes(tuple(merged))
     told = []
+    coded = find_codes(table, codes, tuple(merged))
     for name in merged:
-        if codes[name].field.kind not in LABELLED or codes[name].field.kind == "ordered":
+        if name not in coded and codes[name].field.kind not in ("category", "text"):
             continue
         present = ~codes[name].missing
         found = Values.of_column(codes[name]).held_by(people, present)
