@@ -12,6 +12,7 @@ from veladura.methods.critical.cells import Cells, Pattern
 from veladura.methods.critical.constraints import CriticalConstraints, constraints_of
 from veladura.methods.critical.critical import CriticalCart
 from veladura.methods.critical.groups import ColumnClass
+from veladura.methods.critical.rare import RareLevels
 from veladura.methods.critical.single import SingleModel, TreeGrower
 from veladura.methods.critical.tuples import TupleModel, cluster, tuple_numbers
 from veladura.numeric.trees.bins import Binning, Predictors, bin_columns
@@ -58,6 +59,7 @@ class BranchGrower:
     base: Predictors
     people: Ints | None
     coded: Sequence[str]
+    rare: RareLevels
 
     @classmethod
     def of(
@@ -68,6 +70,7 @@ class BranchGrower:
         predictors: Sequence[str],
         people: Ints | None = None,
         coded: Sequence[str] = (),
+        rare: RareLevels | None = None,
     ) -> BranchGrower:
         """Return what grows the branches of a table.
 
@@ -77,10 +80,15 @@ class BranchGrower:
             Whose row each is; every row is a person by default.
         coded
             Columns of codes that are written as numbers: they are never moved.
+        rare
+            The columns with rare levels, merged: donors are taken from these.
         """
+        rare = RareLevels() if rare is None else rare
         constraints = {
             name: constraints_of(
-                _variable(recipe, codes[name], cells, people, coded=name in coded),
+                _variable(
+                    recipe, rare.columns.get(name, codes[name]), cells, people, coded=name in coded
+                ),
                 condition,
                 codes,
                 cells.marks[name],
@@ -88,8 +96,11 @@ class BranchGrower:
             )
             for name, condition in cells.conditions.items()
         }
+        for name, merged in rare.cells.items():  # these have another value already
+            fixed = constraints[name].fixed & ~merged
+            constraints[name] = replace(constraints[name], fixed=fixed)
         binnings, base = bin_columns({name: codes[name] for name in codes if name in predictors})
-        return cls(recipe, codes, cells, constraints, binnings, base, people, coded)
+        return cls(recipe, codes, cells, constraints, binnings, base, people, coded, rare)
 
     def branch(self, class_: ColumnClass, pattern: Pattern) -> Branch:
         """Return a branch: clusters where rows are critical in several columns, else a tree."""
@@ -105,7 +116,7 @@ class BranchGrower:
         constraints = constraints_of(
             _variable(
                 self.recipe,
-                self.codes[name],
+                self.rare.columns.get(name, self.codes[name]),
                 self.cells,
                 self.people,
                 coded=name in self.coded,
@@ -154,7 +165,7 @@ class BranchGrower:
             grower.grow(self.base),
             grower,
             recipe.kind_of_draws,
-            recipe.smoothing != "none",
+            recipe.moves(own),
             recipe.regrow,
         )
 
@@ -180,8 +191,8 @@ class BranchGrower:
             spread=recipe.spread,
             scale=recipe.scale,
         )
-        smooth = recipe.smoothing != "none"
-        model = TupleModel(constraints, tree, pattern.rows, leaves, recipe.kind_of_draws, smooth)
+        still = tuple(name for name in pattern.columns if not recipe.moves(name))
+        model = TupleModel(constraints, tree, pattern.rows, leaves, recipe.kind_of_draws, still)
         return Branch(pattern.columns, pattern.rows, model, donors.size > pattern.rows.size)
 
     def _on_scale(self, name: str) -> Column:
@@ -243,5 +254,6 @@ def _variable(
         people=people,
         among=~mark if rest else mark,
         bandwidth=recipe.bandwidth,
+        min_people=recipe.min_people,
         transform=recipe.transform.get(column.name),
     )

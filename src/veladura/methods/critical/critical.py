@@ -18,7 +18,7 @@ from veladura.base.checks import (
 )
 from veladura.base.context import Context
 from veladura.base.expression import parse
-from veladura.core.gates import NO_HOLES, SYNTHETIC
+from veladura.core.gates import NO_OWN_NUMBERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import SmoothingName, check_smoothing
@@ -27,6 +27,7 @@ from veladura.methods.critical.cells import ALL, read_conditions
 from veladura.methods.critical.mask import is_frame, read_mask
 from veladura.methods.critical.promises import CHECKS, implied_by
 from veladura.numeric.transforms import TransformName
+from veladura.numeric.trees.law import MIN_PEOPLE
 from veladura.numeric.trees.leaf import Draws
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class CriticalCart(Recipe):
     in one column gets a new value from the leaves of a CART tree. Columns whose correlations must
     be kept form groups: rows that are critical in several columns of a group are clustered, and
     each gets the whole tuple of a donor in its cluster. Numbers that fewer than five people share
-    are moved, those of a tuple together.
+    are moved, those of a tuple together. Categories that fewer than five people hold are merged
+    into others first.
 
     Parameters
     ----------
@@ -86,8 +88,8 @@ class CriticalCart(Recipe):
         How donors are drawn, as in `Cart`: "bayesian" or "plain". By default Bayesian for several
         datasets and plain for one.
     smoothing
-        Whether numbers that fewer than five people share are moved, as in `Cart` ("local"), tuples
-        together; or only where a value came back to its own row ("none").
+        Whether numbers that few people share are moved, as in `Cart` ("local"), tuples together; or
+        only where a value came back to its own row ("none"). One for all columns, or by column.
     bandwidth
         Factor on the least step within a leaf or cluster.
     transform
@@ -96,6 +98,9 @@ class CriticalCart(Recipe):
         numbers are moved, and with ``scale="deviation"`` clustered, on that scale.
     min_leaf
         Fewest people in a leaf, and rows in a cluster.
+    min_people
+        A critical number that at least so many people share among the critical ones stays as it is,
+        and a critical category that fewer people of the table hold is merged into another.
     min_distinct
         Smallest number of distinct values, or tuples, in a leaf or cluster.
     scale
@@ -138,7 +143,7 @@ class CriticalCart(Recipe):
     """
 
     method = "critical-cart"
-    decisive = ("m", "min_leaf")
+    decisive = ("m", "min_leaf", "min_people")
     keeps_most = True
     sentence = (
         "Partially synthetic data: critical values were replaced by artificial ones, drawn from"
@@ -146,7 +151,7 @@ class CriticalCart(Recipe):
     )
     checks = CHECKS
     gate = SYNTHETIC
-    firm_gate = NO_HOLES
+    firm_gate = NO_OWN_NUMBERS
     synthesizes = True
     chunked = True
     proposed: ClassVar[tuple[str, ...]] = ("critical", "groups")
@@ -162,10 +167,11 @@ class CriticalCart(Recipe):
     keep_inside: bool = True
     others: Others = "keep"
     draws: Draws | None = None
-    smoothing: SmoothingName = "local"
+    smoothing: SmoothingName | Mapping[str, SmoothingName] = "local"
     bandwidth: float = 1.0
     transform: Mapping[str, TransformName] = field(default_factory=dict, metadata={"private": True})
     min_leaf: int = 5
+    min_people: int = MIN_PEOPLE
     min_distinct: int = 2
     scale: Scale = "rank"
     spread: float = 0.1
@@ -199,7 +205,8 @@ class CriticalCart(Recipe):
         check_choice("scale", self.scale, get_args(Scale))
         if self.draws is not None:
             check_choice("draws", self.draws, get_args(Draws))
-        check_choice("smoothing", self.smoothing, get_args(SmoothingName))
+        if not isinstance(self.smoothing, Mapping):
+            check_choice("smoothing", self.smoothing, get_args(SmoothingName))
         check_smoothing(self.smoothing)
         check_transform(self.transform)
         self._check_numbers()
@@ -207,6 +214,7 @@ class CriticalCart(Recipe):
     def _check_numbers(self) -> None:
         check_whole("m", self.m, 1, MOST_DATASETS)
         check_whole("min_leaf", self.min_leaf, 2)
+        check_whole("min_people", self.min_people, 2)
         check_whole("min_distinct", self.min_distinct, 1, MOST_DISTINCT)
         check_fit_rows(self.fit_rows, self.min_leaf, ": a leaf needs them")
         if not is_number(self.linked) or not 0 < self.linked <= 1:
@@ -223,6 +231,11 @@ class CriticalCart(Recipe):
     def kind_of_draws(self) -> Draws:
         """How donors are drawn: as asked, else Bayesian for several datasets and plain for one."""
         return self.draws or ("bayesian" if self.m > 1 else "plain")
+
+    def moves(self, column: str) -> bool:
+        """Whether numbers of a column that few people share are moved."""
+        given = self.smoothing
+        return (given.get(column) if isinstance(given, Mapping) else given) != "none"
 
     def apply(self, table: Table, context: Context) -> FittedCritical:
         """Find the critical cells, and grow the trees and clusters."""

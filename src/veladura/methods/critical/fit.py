@@ -30,7 +30,8 @@ from veladura.methods.critical.groups import (
     report_groups,
 )
 from veladura.methods.critical.mask import checked_mask
-from veladura.methods.masks.number_codes import find_codes
+from veladura.methods.critical.rare import LevelMerger, warn_of_left
+from veladura.methods.masks.number_codes import find_codes, warn_of_dates
 from veladura.numeric.trees.model import load_kernels
 from veladura.numeric.trees.variable import check_levels, check_rows
 from veladura.table.codes import Codes
@@ -67,7 +68,9 @@ def fit(
     load_kernels(context)
     people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
     coded = find_codes(table, codes, list(cells.marks))
-    grower = BranchGrower.of(recipe, codes, cells, predictors, people, coded)
+    warn_of_dates(table, codes, list(cells.marks))
+    rare = LevelMerger(recipe, codes, cells, people, coded, whole).merge()
+    grower = BranchGrower.of(recipe, codes, cells, predictors, people, coded, rare)
     count = {name: cells.count[name] for name in table.names if name in cells.marks}
     order = list(recipe.order or order_columns(count, grower.tree_of))
     members = [name for name in codes if codes[name].field.kind != "text"]
@@ -90,6 +93,8 @@ def fit(
         "growing trees of other cells", grower.rest, order if recipe.others == "replace" else ()
     )
     _warn_of_fixed(grower.constraints)
+    fixed = {name: grower.constraints[name].fixed for name in rare.left}
+    warn_of_left(rare, fixed, recipe.min_people)
     return FittedCritical(
         recipe,
         table,
@@ -102,6 +107,7 @@ def fit(
         binnings=grower.binnings,
         base=grower.base,
         branches=[*branches, *(branch for branch in rest if branch is not None)],
+        rare=rare,
     )
 
 

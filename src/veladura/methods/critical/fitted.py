@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from veladura.base.context import Context
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import SEVERAL_ROWS
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial
+from veladura.errors import DataError, PlanError
 from veladura.methods.cart.pictures import compared
 from veladura.methods.critical.branches import Branch
 from veladura.methods.critical.cells import Cells, Pattern
@@ -19,9 +23,12 @@ from veladura.methods.critical.critical import CriticalCart
 from veladura.methods.critical.groups import ColumnClass, Tie
 from veladura.methods.critical.pools import Pool, pools_of, replaceability
 from veladura.methods.critical.promises import promises_of
+from veladura.methods.critical.rare import RareLevels
 from veladura.numeric.trees.bins import Binning, Predictors
 from veladura.numeric.trees.model import Recipients
 from veladura.table.codes import Column
+from veladura.table.recode import assembled
+from veladura.table.same_rows import found_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,6 +45,8 @@ class FittedCritical(Fitted[CriticalCart]):
         The classes of columns whose joint distribution is kept.
     ties
         The association of pairs of columns, where groups were proposed from the data.
+    rare
+        The columns with rare levels, and what became of them.
     """
 
     cells: Cells
@@ -48,6 +57,7 @@ class FittedCritical(Fitted[CriticalCart]):
     binnings: Mapping[str, Binning]
     base: Predictors
     branches: Sequence[Branch]
+    rare: RareLevels
 
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own.
@@ -67,12 +77,15 @@ class FittedCritical(Fitted[CriticalCart]):
             "classes": [[*class_.confidential, *class_.others] for class_ in self.classes],
             "draws": recipe.kind_of_draws,
             **({"moved_numbers_in": self.moved} if self.moved else {}),
+            **({"rare_levels_merged_in": self.merged} if self.merged else {}),
             "replaceability": replaceability(self.pools),
             **({"not_replaceable_in": list(self.left)} if self.left else {}),
         }
         return Drawn(
             datasets=context.map(
-                "drawing datasets", lambda r: self._dataset(r, context), range(recipe.m)
+                "drawing datasets",
+                lambda r: self._dataset(ChunkStream(context.streams, r)),
+                range(recipe.m),
             ),
             changed=changed,
             rule=Partial(
@@ -92,9 +105,16 @@ class FittedCritical(Fitted[CriticalCart]):
     @property
     def moved(self) -> list[str]:
         """The confidential columns in which critical numbers that few people share are moved."""
-        if self.recipe.smoothing == "none":
-            return []
-        return [name for name in self.confidential if self.constraints[name].variable.moves]
+        return [
+            name
+            for name in self.confidential
+            if self.recipe.moves(name) and self.constraints[name].variable.moves
+        ]
+
+    @property
+    def merged(self) -> list[str]:
+        """The confidential columns in which rare levels of critical cells were merged."""
+        return [name for name in self.confidential if name in self.rare.merged]
 
     @cached_property
     def structure(self) -> list[Pattern]:
@@ -112,14 +132,36 @@ class FittedCritical(Fitted[CriticalCart]):
         fixed = {name: int(self.constraints[name].fixed.sum()) for name in self.confidential}
         return {name: count for name, count in fixed.items() if count}
 
-    def _dataset(self, replicate: int, context: Context) -> Draw:
+    def draw_chunk(self, rows: pa.Table, stream: ChunkStream) -> pa.Table:
+        """Return some of the rows that it was fitted to, critical cells replaced.
+
+        Which cells of a row are critical, and what may stand there, is known of these rows only.
+        Every cell of the table is drawn for it: `sample` draws them once for all.
+        """
+        if self.table.whole is not None:
+            raise PlanError(SEVERAL_ROWS)
+        places = found_rows(self.table.arrow, rows)
+        if (unknown := int(np.count_nonzero(places < 0))) > 0:
+            msg = (
+                f"{unknown:,} of {rows.num_rows:,} rows of the chunk are not among those that the"
+                " method was fitted to, so that it does not know what may stand in their critical"
+                " cells.\n\nHint: fit the method to a table with these rows."
+            )
+            raise DataError(msg)
+        at = np.empty(self.codes.rows.size, dtype=np.int64)
+        at[self.codes.rows] = np.arange(at.size)
+        drawn = self._dataset(stream).columns
+        columns = {name: column.take(at[places]) for name, column in drawn.items()}
+        return assembled(self.table.schema, columns, rows).data
+
+    def _dataset(self, stream: ChunkStream) -> Draw:
         """Draw one dataset, branch by branch."""
         bins = self.base.bins.copy()
         predictors = self.base._replace(bins=bins)
         place = {name: i for i, name in enumerate(self.binnings)}
         drawn = {name: _copied(self.codes[name]) for name in self.confidential}
         for branch in self.branches:
-            rng = context.streams("critical-cart", branch.name, replicate)
+            rng = stream("critical-cart", branch.name, stream.dataset)
             roots = np.zeros(branch.rows.size, dtype=np.int64)
             recipients = Recipients(predictors, branch.rows, roots)
             values = branch.model.draw(rng, recipients)

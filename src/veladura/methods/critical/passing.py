@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base.context import Context
+from veladura.base.streams import ChunkStream
 from veladura.core.chunks import fit_to_sample
 from veladura.core.making import unproved
 from veladura.core.recipe import Draw, Drawn, Fitted, no_codes, no_pictures
@@ -42,11 +43,12 @@ class Parted:
     def __call__(self, rows: pa.Table, dataset: int, number: Number) -> pa.Table:
         """Return the rows of one kind, columns named by position."""
         del number
-        critical = self._critical(rows)
+        critical = self.critical(rows)
         kept = rows.filter(pa.array(critical if dataset == 0 else ~critical))
         return kept.rename_columns([f"c{i}" for i in range(kept.num_columns)])
 
-    def _critical(self, rows: pa.Table) -> Mask:
+    def critical(self, rows: pa.Table) -> Mask:
+        """Return which rows have a critical cell."""
         columns = {
             name: encode(rows.column(name), self.schema[name])
             for name in self.schema.names
@@ -116,6 +118,14 @@ class FittedPassing(Fitted[CriticalCart]):
     inner: FittedCritical
     others: Table
     held: int
+
+    def draw_chunk(self, rows: pa.Table, stream: ChunkStream) -> pa.Table:
+        """Return some rows of the table, critical cells replaced; rows without any pass."""
+        critical = Parted(self.recipe, self.table.schema).critical(rows)
+        drawn = self.inner.draw_chunk(rows.filter(pa.array(critical)), stream)
+        passed = rows.filter(pa.array(~critical)).cast(drawn.schema)
+        order = np.argsort(np.concatenate([np.flatnonzero(critical), np.flatnonzero(~critical)]))
+        return pa.concat_tables([drawn, passed]).take(pa.array(order))
 
     def draw(self, context: Context) -> Drawn:
         """Draw the critical cells; the promises are proved on the rows that have some."""

@@ -1,4 +1,4 @@
-"""What is promised of critical cells: only they changed, and numbers of few people were moved."""
+"""What is promised of critical cells: only they changed, and what few people hold was moved."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from veladura.base.expression import parse
 from veladura.base.settings import to_plain
 from veladura.core.moved_numbers import is_apart, people_of
 from veladura.core.promise import Check, Evidence, Promise, source_column
+from veladura.methods.cart.promises import plain_values, rare_values
 from veladura.methods.critical.cells import Cells, read_conditions
 from veladura.numeric.chance import own_numbers
 from veladura.numeric.trees.law import MIN_PEOPLE
 from veladura.table.codes import label_texts
 from veladura.table.conditions import holds
+from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.methods.critical.fitted import FittedCritical
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
 CLAIMS = {
     "critical-cells": "In {}, only critical cells were changed.",
     "critical-moved": (
-        "Every critical number of {} that fewer than 5 people share was moved at random: numbers of"
-        " one person come out as often as the numbers around them."
+        "Every critical number of {} that fewer than {people} people share was moved at random:"
+        " numbers of one person come out as often as the numbers around them."
+    ),
+    "critical-rare": (
+        "No critical cell of {} is replaced by a value that fewer than {people} people hold."
     ),
     "critical-inside": "Every replaced value of {} meets the condition for critical values too.",
 }
@@ -41,6 +46,7 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     about = {
         "critical-cells": list(names) if recipe.others == "keep" else [],
         "critical-moved": fitted.moved,
+        "critical-rare": fitted.merged,
         "critical-inside": [
             name for name in names if recipe.keep_inside and conditions[name].expression is not None
         ],
@@ -57,11 +63,26 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     }
     return tuple(
         Promise(
-            promise, "source", {"columns": [*columns, *also], "about": columns}, private=private
+            promise,
+            "source",
+            {"columns": [*columns, *also], "about": columns, **_people(promise, recipe.min_people)},
+            private=private if promise != "critical-rare" else {**private, **_rare(fitted)},
         )
         for promise, columns in about.items()
         if columns
     )
+
+
+def _people(promise: str, people: int) -> dict[str, int]:
+    """Return how many people must share a value, where a promise is about that."""
+    return {"people": people} if promise in ("critical-moved", "critical-rare") else {}
+
+
+def _rare(fitted: FittedCritical) -> dict[str, dict[str, list[Any]]]:
+    """Return the rare values of each column, where more rows than those at hand were counted."""
+    levels = fitted.rare.levels
+    rare = {name: plain_values(levels[name]).tolist() for name in fitted.merged if name in levels}
+    return {"rare": rare} if rare else {}
 
 
 def _rows(fitted: FittedCritical) -> str | list[bool] | None:
@@ -190,10 +211,25 @@ def critical_not_by_chance(evidence: Evidence, settings: Mapping[str, Any]) -> i
             original.columns[name].take(mark),
             [evidence.column(name).take(here)],
             None if people is None else people[mark],
-            MIN_PEOPLE,
+            settings.get("people", MIN_PEOPLE),
         )
         columns += int(is_apart(own))
     return columns
+
+
+def rare_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return how many replaced cells hold a value that few people of the original hold."""
+    original = _Original(evidence, settings)
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    people, violations = person_numbers(evidence.original), 0
+    for name in settings["about"]:
+        here = np.flatnonzero(original.replaced(name)[original.link()])
+        released = plain_values(evidence.column(name).take(here))
+        rare = settings.get("rare", {}).get(name)
+        if rare is None:
+            rare = rare_values(original.columns[name], people, settings["people"])[0]
+        violations += int(np.count_nonzero(np.isin(released, rare)))
+    return violations
 
 
 def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -210,14 +246,36 @@ def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return violations
 
 
+def critical_rows(promise: Promise, evidence: Evidence) -> dict[str, tuple[Ints, Ints]]:
+    """Return by column the rows of the original with a critical cell, and the released ones.
+
+    Where rows are not linked new values meet the condition too: it tells the released ones.
+    """
+    settings = {**promise.settings, **promise.private}
+    original = _Original(evidence, settings)
+    marks = {name: original.cells.marks[name] for name in settings["about"]}
+    if evidence.rows is not None:
+        after = {name: mark[original.link()] for name, mark in marks.items()}
+    else:
+        beside = Evidence(evidence.released, evidence.released)
+        after = dict(_Original(beside, settings).cells.marks)
+    return {name: (np.flatnonzero(marks[name]), np.flatnonzero(after[name])) for name in marks}
+
+
 def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
     """Return the promises that the settings of a manifest imply, as far as they tell them."""
     about = {
         "critical-cells": settings["columns"] if settings["others"] == "keep" else [],
         "critical-moved": settings.get("moved_numbers_in", []),
+        "critical-rare": settings.get("rare_levels_merged_in", []),
     }
+    people = settings.get("min_people")  # releases of before it was a setting say nothing of it
     return tuple(
-        Promise(name, "source", {"about": columns}) for name, columns in about.items() if columns
+        Promise(
+            name, "source", {"about": columns, **({} if people is None else _people(name, people))}
+        )
+        for name, columns in about.items()
+        if columns
     )
 
 
@@ -225,8 +283,10 @@ def _check(count: Callable[[Evidence, Mapping[str, Any]], int], claim: str) -> C
     """Return a check; its sentence is about the confidential columns."""
     return Check(
         count,
-        lambda settings: claim.format(", ".join(settings["about"])),
-        shapes.table({"columns": shapes.names, "about": shapes.names}),
+        lambda settings: claim.format(
+            ", ".join(settings["about"]), people=settings.get("people", MIN_PEOPLE)
+        ),
+        shapes.table({"columns": shapes.names, "about": shapes.names}, {"people": shapes.whole(2)}),
         stated=("columns",),  # those of the conditions too, which stay with the holder
     )
 
@@ -234,5 +294,6 @@ def _check(count: Callable[[Evidence, Mapping[str, Any]], int], claim: str) -> C
 CHECKS = {
     "critical-cells": _check(changed_elsewhere, CLAIMS["critical-cells"]),
     "critical-moved": _check(critical_not_by_chance, CLAIMS["critical-moved"]),
+    "critical-rare": _check(rare_values_out, CLAIMS["critical-rare"]),
     "critical-inside": _check(outside_condition, CLAIMS["critical-inside"]),
 }

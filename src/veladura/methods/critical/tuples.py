@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -38,6 +38,8 @@ class TupleModel:
         The rows to draw for.
     leaves
         The leaf of each of them.
+    still
+        Names of the columns that keep donors' own numbers.
     """
 
     columns: Sequence[CriticalConstraints]
@@ -45,7 +47,7 @@ class TupleModel:
     rows: Ints
     leaves: Ints
     draws: Draws = "bayesian"
-    smooth: bool = True
+    still: Collection[str] = ()
 
     def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:  # noqa: ARG002
         """Return the values of every column: the tuple of a donor, moved within its cluster.
@@ -81,7 +83,8 @@ class TupleModel:
             steps = self.kernel.steps(rng, chosen)
             for j, law in enumerate(self.laws):
                 if law is not None:
-                    moved = law if self.smooth or attempt else law.still()
+                    stays = not attempt and self.columns[j].variable.name in self.still
+                    moved = law.still() if stays else law
                     places[here, j] = moved.moved(chosen, steps[:, j])
             waiting = waiting[~self._accepted(here, state, places).all(axis=1)]
             if not waiting.size:
@@ -121,7 +124,9 @@ class TupleModel:
             if column.variable.places is not None:
                 new = places[here[number], j]
                 good[number, j] = column.accepted(new, rows[number])
-                if not self.smooth:  # a donor's own number, but not in its own row
+                if (
+                    column.variable.name in self.still
+                ):  # a donor's own number, but not in its own row
                     good[number, j] &= new != column.variable.places[rows[number]]
             elif column.inside and not column.condition.alone:
                 good[:, j] = column.fits(rows, state[here, j])
