@@ -15,6 +15,7 @@ import veladura as vd
 from veladura.cli.main import app
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.private import queries
+from veladura.methods.private.events import rho_for
 from veladura.methods.private.expected import best_size, reference
 from veladura.plan.reading import read_plan
 from veladura.plan.run import run
@@ -226,13 +227,80 @@ def test_the_queries_are_as_many_as_share_the_budget(statistics: list[str]) -> N
     assert queries.number_of_queries(2, statistics) == len(listed)
 
 
+TABLES = {
+    "columns": ["a", "b", "c"],
+    "domain": {"a": list(range(60)), "b": list(range(50)), "c": [0, 1]},
+    "epsilon": 1,
+}
+
+
+def test_marginals_are_as_good_as_the_worst_table_of_the_workload() -> None:
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    small = vd.Marginals(**TABLES, workload=[["a", "c"], ["b", "c"]])
+    large = vd.Marginals(**TABLES, workload=[["a", "c"], ["b", "a"]])
+    assert small.tables() == {("a", "c"): 120, ("b", "c"): 100}
+    assert (small.table_cells(), large.table_cells()) == (120, 3000)
+    # the mean of |noise| is sigma sqrt(2 / pi), in 120 cells of which few are near zero
+    sigma = (2 / float(2 * rho_for(*small.cost()) / 6)) ** 0.5
+    moved = 120 * sigma * (2 / math.pi) ** 0.5 / 2 / 10**5
+    assert small.expected(10**5).error == pytest.approx(moved, rel=0.1)
+    assert large.expected(2000).verdict == "hopeless"
+    assert small.expected(2000).verdict == "poor"
+
+
+def test_private_cuts_have_their_share_of_the_budget_first() -> None:
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    given = {**TABLES, "columns": ["a", "b", "c", "pay"], "bounds": {"pay": [0, 100]}}
+    plain, cut = vd.Marginals(**given), vd.Marginals(**given, private_cuts=["pay"])
+    assert cut.outlook().sigma == pytest.approx(plain.outlook().sigma / 0.9**0.5)
+
+
+def test_every_table_of_a_workload_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    names = [f"c{i}" for i in range(7)]
+    domain = "".join(f"c{i} = {list(range(2 + i))}\n" for i in range(7))
+    (tmp_path / "plan.toml").write_text(f"""
+[source]
+path = "people.csv"
+
+[[step]]
+method = "marginals"
+columns = {names}
+epsilon = 1.0
+[step.domain]
+{domain}
+[release]
+folder = "out/release"
+
+[custodian]
+folder = "safe/record"
+""")
+    seen = what_if(read_plan(tmp_path / "plan.toml"), 2000)
+    assert len(seen.tables) == 21
+    assert (seen.tables[0].columns, seen.tables[0].cells) == (("c5", "c6"), 56)
+    ratios = [table.expected.ratio for table in seen.tables]
+    assert ratios == sorted(ratios, reverse=True)
+    told = CliRunner().invoke(
+        app, ["budget", "--what-if", str(tmp_path / "plan.toml"), "--rows", "2000"]
+    )
+    assert told.exit_code == 0
+    assert "c5 x c6" in told.stdout
+    assert "and 9 tables of less error" in told.stdout
+    assert "100.0%" not in told.stdout  # at epsilon = 10 nobody is certain
+    assert ">99.9%" in told.stdout
+
+
+def test_more_rows_than_can_be_invented_are_refused(tmp_path: Path) -> None:
+    plan = plan_file(tmp_path)
+    with pytest.raises(PlanError, match=r"rows \(100,000,000,000\) must be at most 50,000,000"):
+        what_if(read_plan(plan), 10**11)
+
+
 def test_the_width_of_marginals_is_that_of_sampling_and_noise() -> None:
     pytest.importorskip("opendp", reason="the extra dp is not installed")
     recipe = vd.Marginals(
         columns=["a", "b"], domain={"a": [0, 1], "b": [0, 1, 2]}, epsilon=1, rounds=0
     )
-    from veladura.methods.private.events import rho_for
-
     sigma = (2 / float(2 * rho_for(*recipe.cost()) / 4)) ** 0.5
     p = reference(6)
     wide = 1.96 * np.sqrt(p * (1 - p) / 500 + (sigma / 500) ** 2).mean()

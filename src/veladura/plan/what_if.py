@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 PRIORS = (0.01, 0.1, 0.5)
 MOST_CELLS = 400  # of an exact posterior that is computed for the width of intervals
+MOST_ROWS = 50_000_000
 PUBLIC_ROWS = 1000  # where the number of rows is not public and nobody gave one
 
 
@@ -68,6 +69,16 @@ class Outlook:
 
 
 @dataclass(frozen=True)
+class TableOutlook:
+    """What the epsilon of the plan buys for one table of a workload."""
+
+    columns: tuple[str, ...]
+    cells: int
+    expected: Expected
+    half_width: float
+
+
+@dataclass(frozen=True)
 class WhatIf:
     """The outlook of a private step for several epsilons, and better designs where it is poor."""
 
@@ -79,6 +90,7 @@ class WhatIf:
     outlooks: tuple[Outlook, ...]
     better: tuple[str, ...]
     reading: Reading
+    tables: tuple[TableOutlook, ...] = ()
 
 
 def what_if(plan: Plan, rows: int | None = None) -> WhatIf:
@@ -94,6 +106,12 @@ def what_if(plan: Plan, rows: int | None = None) -> WhatIf:
     if n < 1:
         msg = f"rows ({n}) must be at least 1."
         raise PlanError(msg)
+    if n > MOST_ROWS:
+        msg = (
+            f"rows ({n:,}) must be at most {MOST_ROWS:,}: invented tables of as many rows are"
+            " drawn.\n\nHint: give fewer; the errors of a larger table are smaller."
+        )
+        raise PlanError(msg)
     listed = sorted({*EPSILONS, float(recipe.epsilon)})
     outlooks = {epsilon: outlook(replace(recipe, epsilon=epsilon), n) for epsilon in listed}
     own = outlooks[float(recipe.epsilon)]
@@ -107,7 +125,21 @@ def what_if(plan: Plan, rows: int | None = None) -> WhatIf:
         tuple(outlooks.values()),
         tuple(better(recipe, n, tuple(outlooks.values()))) if poor else (),
         _reading(recipe),
+        _tables(recipe, n),
     )
+
+
+def _tables(recipe: Any, n: int) -> tuple[TableOutlook, ...]:
+    """Return the outlook of each table of a workload, the worst first; none for other methods."""
+    if not hasattr(recipe, "tables"):
+        return ()
+    noise, tables = recipe.outlook(), recipe.tables()
+    gives = {cells: noise.expected(n, cells) for cells in set(tables.values())}
+    listed = [
+        TableOutlook(columns, cells, gives[cells], noise.half_width(n, cells))
+        for columns, cells in tables.items()
+    ]
+    return tuple(sorted(listed, key=lambda table: -table.expected.ratio))
 
 
 def private_step(plan: Plan) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -55,6 +57,21 @@ AMOUNTS: dict[str, Any] = {**CATEGORIES, "columns": ["sex", "income"]}
         (vd.PrivateSummary, NUMBERS, {"statistics": "mean"}, "statistics must be a list"),
         (vd.PrivateSummary, NUMBERS, {"quantiles": ["half"]}, "quantiles must be numbers"),
         (vd.PrivateSummary, NUMBERS, {"level": "95 %"}, "level"),
+        (vd.DirichletMultinomial, CATEGORIES, {"alpha": 3}, "alpha must be a list, got int"),
+        (vd.BetaBinomial, CATEGORIES, {"alpha": 3}, "alpha must be a list, got int"),
+        (vd.NoisyCounts, CATEGORIES, {"missing": 3}, "missing must be a list, got int"),
+        (vd.NoisyCounts, CATEGORIES, {"missing": "sex"}, "missing must be a list, got str"),
+        (vd.Marginals, CATEGORIES, {"missing": 3}, "missing must be a list, got int"),
+        (vd.PrivateSummary, NUMBERS, {"missing": 3}, "missing must be a list, got int"),
+        (vd.PrivateSummary, NUMBERS, {"by": 3}, "by must be a list, got int"),
+        (vd.Marginals, CATEGORIES, {"private_cuts": 3}, "private_cuts must be a list of columns"),
+        (vd.NoisyCounts, CATEGORIES, {"structural_zeros": 3}, "structural_zeros must be a list"),
+        (vd.Marginals, CATEGORIES, {"structural_zeros": 3}, "structural_zeros must be a list"),
+        (vd.Marginals, CATEGORIES, {"design_effects": 3}, "design_effects must give figures"),
+        (vd.Marginals, CATEGORIES, {"design_effects": [1]}, "design_effects must give figures"),
+        (vd.Marginals, CATEGORIES, {"workload": [3]}, "every table of the workload"),
+        (vd.Marginals, CATEGORIES, {"bins": -3}, r"bins \(-3\) must be a whole number"),
+        (vd.Marginals, CATEGORIES, {"bins": 2.5}, r"bins \(2.5\) must be a whole number"),
         (vd.NoisyCounts, CATEGORIES, {"fraction": 1e-20}, "at most 18 decimals"),
     ],
 )
@@ -63,6 +80,29 @@ def test_a_setting_of_a_wrong_kind_is_refused(
 ) -> None:
     with pytest.raises(PlanError, match=words):
         recipe(**{**given, **wrong})
+
+
+def wide(file: Path | None = None) -> vd.PrivateRegression:
+    """Eleven columns of ten values: 10^11 cells, whose list would fill the memory."""
+    names = [f"c{i}" for i in range(11)]
+    domain = {**{name: list("abcdefghij") for name in names}, "sex": ["f", "m"]}
+    if file is not None:
+        file.write_text(json.dumps(domain))
+    given: Any = domain if file is None else str(file)
+    return vd.PrivateRegression(
+        columns=names, outcome="sex", family="logistic", domain=given, epsilon=1.0
+    )
+
+
+def test_cells_of_a_large_logistic_regression_are_counted_and_not_listed(tmp_path: Path) -> None:
+    words = "100,000,000,000 cells, more than 5,000"
+    with pytest.raises(PlanError, match=words):
+        wide()
+    made = wide(tmp_path / "domain.json")
+    with pytest.raises(PlanError, match=words):
+        made.protect(TABLE.assign(**dict.fromkeys(made.columns, "a")))
+    with pytest.raises(PlanError, match=words):
+        made.expected(1000)
 
 
 @pytest.mark.parametrize("cuts", [(), ("income",)])

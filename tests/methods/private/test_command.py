@@ -42,7 +42,7 @@ def test_a_run_is_charged_once_and_the_second_is_refused(veladura, home):
     assert "Nothing was drawn" in again.stderr
     printed = veladura("budget", "plan.toml", "--events", cwd=home).stdout
     assert "epsilon = 0.75" in printed
-    assert "dirichlet-multinomial of sex, smokes: epsilon = 0.75" in printed
+    assert "dirichlet-multinomial of sex, smokes (one row replaced): epsilon = 0.75" in printed
     (home / "plan.toml").write_text(
         PLAN.replace("[[step]]", "[budget]\nepsilon = 1.5\n[[step]]", 1), encoding="utf-8"
     )

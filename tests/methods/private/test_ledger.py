@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.errors import BudgetError, PlanError
-from veladura.methods.private.events import Event, epsilon_of, rest, rho_for, rho_of, zcdp_epsilon
+from veladura.methods.private.events import (
+    ADD_REMOVE,
+    ADD_REMOVE_PERSON,
+    REPLACE_PERSON,
+    Event,
+    alike,
+    epsilon_of,
+    rest,
+    rho_for,
+    rho_of,
+    zcdp_epsilon,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -158,3 +169,32 @@ def test_what_only_rounding_leaves_is_nothing():
     with pytest.raises(BudgetError, match="budget: 0 of epsilon = 1 is left"):
         ledger.charge(draw)
     assert rest(Fraction(1), Fraction(1, 3)) == Fraction(2, 3)
+
+
+def test_draws_about_unlike_neighbours_are_counted_for_one_replaced():
+    half = Fraction(1, 2)
+    added = Event("a", "x", epsilon=half, neighbours=ADD_REMOVE)
+    replaced = Event("b", "x", epsilon=half)
+    for first, second in ((added, replaced), (replaced, added)):
+        ledger = vd.Ledger(epsilon=1.0)
+        ledger.charge(first)
+        assert ledger.spent == half  # of one relation alone, as it is
+        with pytest.raises(BudgetError, match="added or removed count twice"):
+            ledger.charge(second)
+    ledger = vd.Ledger(epsilon=1.5)
+    ledger.charge(added)
+    ledger.charge(replaced)
+    assert ledger.spent == Fraction(3, 2)
+    rhos = vd.Ledger(rho=1.0)
+    rhos.charge(Event("a", "x", rho=Fraction(1, 8), neighbours=ADD_REMOVE_PERSON))
+    rhos.charge(Event("b", "x", rho=Fraction(1, 8), neighbours=REPLACE_PERSON))
+    assert rhos.spent == Fraction(4, 8) + Fraction(1, 8)
+    one = Event("a", "x", epsilon=half, delta=Fraction(1, 1000), neighbours=ADD_REMOVE)
+    delta = alike((one, replaced))[0].delta
+    assert float(delta) == pytest.approx((1 + math.exp(0.5)) / 1000)
+
+
+def test_what_was_drawn_says_which_tables_count_as_neighbouring():
+    assert str(TENTH) == "test of x (one row replaced): epsilon = 0.1"
+    said = str(Event("test", "x", rho=Fraction(1, 10), neighbours=ADD_REMOVE_PERSON))
+    assert said == "test of x (one person added or removed): rho = 0.1"

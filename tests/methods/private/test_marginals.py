@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.errors import DataError, PlanError
+from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.methods.private import measuring
 from veladura.methods.private.measuring import Design, Noise, closure, measure
 from veladura.methods.private.proof import noise_too_small
@@ -72,6 +72,37 @@ def test_a_domain_of_a_trillion_cells_is_released_or_refused_by_its_tables():
         vd.Marginals(columns=["a", "b"], domain=wide, epsilon=1, workload=[["a", "b"]])
     with pytest.raises(PlanError, match="recode them"):
         vd.Marginals(columns=["a"], domain={"a": list(range(20_001))}, epsilon=1)
+
+
+WIDE = {"a": list(range(100)), "b": list(range(100)), "c": [0, 1]}
+
+
+def test_a_named_table_that_no_model_can_hold_is_refused(tmp_path):
+    named = {"columns": ["a", "b", "c"], "epsilon": 1, "workload": [["a", "c"], ["a", "b"]]}
+    words = r"table of \['a', 'b'\], which the workload names, needs .* model_size allows 0.05"
+    with pytest.raises(PlanError, match=words):
+        vd.Marginals(**named, domain=WIDE, model_size=0.05)
+    assert [*vd.Marginals(**named, domain=WIDE, model_size=1).tables()] == [("a", "c"), ("a", "b")]
+    (tmp_path / "domain.json").write_text(json.dumps(WIDE))
+    made = vd.Marginals(**named, domain=str(tmp_path / "domain.json"), model_size=0.05)
+    frame = pd.DataFrame({name: RNG.integers(0, 2, 100) for name in WIDE})
+    ledger = vd.Ledger(epsilon=1, delta=1e-9)
+    with pytest.raises(PlanError, match=words):
+        made.protect(frame, ledger=ledger)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("settings", [{"model_size": 0.05}, {}])
+def test_pairs_that_are_never_measured_are_named(settings):
+    sizes = {"a": 100 if settings else 150, "b": 150, "c": 2}
+    domain = {name: list(range(size)) for name, size in sizes.items()}
+    frame = pd.DataFrame({name: RNG.integers(0, 2, 100) for name in domain})
+    made = vd.Marginals(columns=[*domain], domain=domain, epsilon=1, rounds=1, **settings)
+    with pytest.warns(VeladuraWarning, match=rf"a x b \({sizes['a'] * 150:,} cells\)\."):
+        made.protect(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", VeladuraWarning)
+        vd.Marginals(**COMMON, rounds=1).protect(FRAME)
 
 
 def test_rules_and_structural_zeros_hold_in_every_row_and_are_proved():

@@ -12,7 +12,7 @@ import statsmodels.formula.api as smf
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
-from veladura.methods.private import regression_rows
+from veladura.methods.private import regression_draw, regression_rows
 from veladura.methods.private.queries import STEPS, Noisy
 from veladura.methods.private.regression_rows import linear, products
 from veladura.release.verify import holds, verify
@@ -109,6 +109,56 @@ def test_intervals_cover_with_the_noise_inside(
             rows = recipe.protect(people(seed=seed)).datasets[0]
             naive += (rows["lower"] <= truth) & (truth <= rows["upper"])
         assert (naive / 60 < 0.7).any(), naive / 60
+
+
+def slopes(high: float, bins: int | None, runs: int = 8) -> list[tuple[float, float]]:
+    """Return intervals of a slope of .05 a year, with ages from 18 to 90 between wide bounds."""
+    recipe = vd.PrivateRegression(
+        columns=["age"],
+        outcome="ill",
+        family="logistic",
+        domain={"ill": ["no", "yes"]},
+        bounds={"age": [0, high]},
+        bins=bins,
+        epsilon=3,
+        delta=0,
+    )
+    ends = []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        age = rng.uniform(18, 90, 20_000)
+        ill = np.where(rng.random(age.size) < 1 / (1 + np.exp(3 - 0.05 * age)), "yes", "no")
+        rows = recipe.protect(pd.DataFrame({"age": age, "ill": ill})).datasets[0]
+        lower, upper = rows.loc[rows["column"] == "age", ["lower", "upper"]].to_numpy()[0]
+        ends.append((lower, upper))
+    return ends
+
+
+@pytest.mark.parametrize("high", [120, 300])
+def test_slopes_of_numbers_in_wide_bins_are_covered(
+    high: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers at the middle of their bins are biased, of which the noise says nothing."""
+    monkeypatch.setattr(regression_rows, "DRAWS", 200)
+    monkeypatch.setattr(regression_rows.logistic, "__defaults__", (200,))
+    wide, fine = slopes(high, 10), slopes(high, None)
+    assert all(lower <= 0.05 <= upper for lower, upper in wide)
+    assert all(lower <= 0.05 <= upper for lower, upper in fine)
+    widths = [np.mean([upper - lower for lower, upper in ends]) for ends in (wide, fine)]
+    assert widths[1] < widths[0] / 2
+    monkeypatch.setattr(regression_draw, "half_bins", lambda parts: np.zeros(1 + len(parts)))
+    control = [lower <= 0.05 <= upper for lower, upper in slopes(high, 10)]
+    assert sum(control) <= 5  # of 8
+
+
+def test_bins_are_as_many_as_the_usual_cells_allow() -> None:
+    given = {**LOGISTIC, "bins": None}
+    assert vd.PrivateRegression(**given).number_of_bins == 100
+    more = {"age": [18, 90], "height": [0, 250]}
+    two = {**given, "columns": ["age", "height", "sex"], "bounds": more}
+    assert vd.PrivateRegression(**two).number_of_bins == 22  # 22 x 22 x 2 are below 1,000
+    three = {**two, "columns": [*two["columns"], "pay"], "bounds": {**more, "pay": [0, 1]}}
+    assert vd.PrivateRegression(**three).number_of_bins == 10
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
+from veladura.methods.private.bins import rising_edges
 from veladura.methods.private.queries import STEPS, measured, queries
 from veladura.methods.private.summary_rows import Below, Wanted, rows_of
 from veladura.release.verify import holds, verify
+from veladura.table.inspect import inspect_table
 
 BOUNDS = {"age": (0.0, 100.0), "income": (0.0, 150_000.0)}
 EDGES = {name: np.linspace(low, high, 31) for name, (low, high) in BOUNDS.items()}
@@ -108,13 +111,72 @@ def test_statistics_without_noise_are_those_of_pandas() -> None:
             assert share == pytest.approx(inside, abs=1e-9)
 
 
+def even(below: Below, q: float, level: float) -> tuple[float, float]:
+    """A broken control: ends that take the numbers of a bin to be spread evenly."""
+    share, away = below.shares(level)
+    high, low = np.maximum.accumulate(share + away), np.maximum.accumulate(share - away)
+    return float(np.interp(q, high, below.edges)), float(np.interp(q, low, below.edges))
+
+
 def test_the_interval_of_a_quantile_is_where_the_share_below_can_be_it() -> None:
     below = Below(np.array([0.0, 10.0, 20.0]), np.array([50.0, 50.0]), 0.0)
     value, lower, upper = below.quantile(0.25, 0.95)
     half = 1.959964 * (0.5 * 0.5 / 100) ** 0.5  # at the only inner edge
     assert value == pytest.approx(5.0)
-    assert lower == pytest.approx(10 * 0.25 / (0.5 + half))
-    assert upper > value
+    assert (lower, upper) == (0.0, 10.0)  # .25 is below .5 - half
+    assert below.quantile(0.5 - half - 0.001, 0.95)[1:] == (0.0, 10.0)
+    assert below.quantile(0.5 - half + 0.001, 0.95)[1:] == (0.0, 20.0)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, 0.999])
+def test_the_interval_of_a_quantile_holds_wherever_numbers_are_in_their_bins(place: float) -> None:
+    edges, counts = np.array([0.0, 10.0, 100.0, 1000.0]), np.array([40_000.0, 50_000.0, 10_000.0])
+    numbers = np.repeat(edges[:-1] + place * np.diff(edges), counts.astype(int))
+    below = Below(edges, counts, 0.0)
+    held, missed = [], []
+    for q in (0.1, 0.3, 0.5, 0.7, 0.95):
+        _, lower, upper = below.quantile(q, 0.95)
+        low, high = even(below, q, 0.95)
+        truth = np.quantile(numbers, q)
+        held.append(lower <= truth <= upper)
+        missed.append(not low <= truth <= high)
+    assert all(held)
+    assert sum(missed) >= 4  # even places within bins are right by chance only
+
+
+def test_quantiles_between_wide_bounds_are_covered() -> None:
+    """Incomes around 22,000 between bounds of ten millions: nearly all are in the first bin."""
+    bounds, edges = (0.0, 1e7), np.linspace(0, 1e7, 51)
+    hits = {q: [0, 0] for q in (0.25, 0.5, 0.75)}
+    for seed in range(40):
+        income = np.random.default_rng(seed).lognormal(10, 0.5, 3000)
+        columns = {"income": (income, bounds, edges)}
+        (_, query) = queries(columns, np.zeros(3000, np.int64), 1, ("quantiles",))
+        noisy = measured(query, "replace-one", epsilon=Fraction(1, 2), rho=None)
+        below = Below(edges, noisy.values[0], noisy.variance)
+        for q, counted in hits.items():
+            truth = np.exp(10 + 0.5 * norm.ppf(q))
+            _, lower, upper = below.quantile(q, 0.95)
+            low, high = even(below, q, 0.95)
+            counted[0] += lower <= truth <= upper
+            counted[1] += low <= truth <= high
+    assert min(right for right, _ in hits.values()) >= 36  # of 40; 38 are nominal
+    assert max(control for _, control in hits.values()) <= 4, hits
+
+
+def test_a_drafted_summary_knows_incomes_of_a_long_tail() -> None:
+    """Bins follow from the bounds alone, and are narrow where most amounts are."""
+    rng = np.random.default_rng(2)
+    income = np.round((rng.pareto(1.2, 20_000) + 1) * 8000)
+    table = vd.open(pd.DataFrame({"income": income, "sex": rng.choice(["f", "m"], income.size)}))
+    made = vd.PrivateSummary.suggest_for(table, inspect_table(table))
+    assert made.edges("income").tolist() == [*rising_edges(*made.bounds["income"])]
+    rows = made.protect(table).datasets[0]
+    medians = rows[rows["statistic"] == "quantile 0.5"]
+    truth = 8000 * 2 ** (1 / 1.2)
+    assert len(medians) == 2
+    assert ((medians["lower"] <= truth) & (truth <= medians["upper"])).all()
+    assert ((medians["upper"] - medians["lower"]) < truth).all()
 
 
 def coverage(repetitions: int, *, naive: bool = False) -> dict[str, float]:
@@ -167,6 +229,8 @@ def test_intervals_cover_with_the_noise_inside() -> None:
         ({"statistics": ["mode"]}, "statistics"),
         ({"quantiles": [0, 0.5]}, "quantiles"),
         ({"bins": 0}, "bins"),
+        ({"bins": "narrow"}, "bins of 'age' must be"),
+        ({"bins": {"age": "narrow"}}, "bins of 'age' must be"),
         ({"bins": {"age": [50, 20]}}, "bins"),
         ({"level": 1}, "level"),
         ({"by": ["age"], "domain": {"age": [1]}}, "at once"),

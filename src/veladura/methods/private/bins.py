@@ -15,6 +15,10 @@ from veladura.methods.private.numbers import bounds_of
 
 Edges = tuple[float, ...]
 MOST_BINS = 1000
+RISING = "rising"  # bins of a summary that are narrow near zero
+EVEN = 40  # of these, of equal width
+STEPS = 30  # edges below the first even one, each some per cent beyond the last
+DECADES = 5  # that these reach towards zero, from the bound that is farthest from it
 FINE = 1000  # numbers that a bin can be drawn as, about: decimals follow from it
 STEEPEST = 12.0  # most that the logarithm of a density changes over a bin
 THINNEST = 1e5  # the same over an outer bin that reaches far beyond its people
@@ -63,6 +67,25 @@ def edges_of(
         )
         raise PlanError(msg)
     return edges
+
+
+def rising_edges(low: float, high: float) -> Edges:
+    """Return the edges of bins that are narrow near zero, from the bounds alone.
+
+    Even steps, and below the first of them steps that grow with the distance from zero: most
+    amounts are far below the greatest that can occur, and a quantile is known to its bin only.
+
+    Examples
+    --------
+    >>> [edge for edge in rising_edges(0, 1e7) if 1e4 < edge < 5e4]
+    [13000.0, 17000.0, 22000.0, 29000.0, 38000.0]
+    """
+    reach = max(abs(low), abs(high))
+    first = max((high - low) / EVEN, reach / 10**DECADES)
+    sizes = [float(f"{size:.2g}") for size in np.geomspace(first, reach / 10**DECADES, STEPS)]
+    every = np.concatenate([np.linspace(low, high, EVEN + 1), np.negative(sizes), [0.0], sizes])
+    inner = np.unique(every[(every > low) & (every < high)])
+    return low, *inner.tolist(), high
 
 
 def check_edges(edges: Sequence[float]) -> bool:

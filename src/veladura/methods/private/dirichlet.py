@@ -19,6 +19,7 @@ from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event
 from veladura.methods.private.expected import best_size
 from veladura.methods.private.model import Rehearsal, ReleaseModel, positive_number
+from veladura.methods.private.numbers import check_list
 from veladura.methods.private.private import CellRecipe, FittedPrivate, Outcome, check_count
 from veladura.methods.private.proof import DOMAIN, RATIO, stated
 
@@ -103,6 +104,7 @@ class DirichletMultinomial(CellRecipe):
         super().__post_init__()
         check_count("m", self.m, MOST_DATASETS, "the number of datasets to release")
         if self.alpha is not None:
+            check_list("alpha", self.alpha, "alpha=[1, 2], a number for each cell")
             shape = [exact.positive(value, "alpha") for value in self.alpha]
             if not isinstance(self.domain, str):
                 self._check_alpha(len(shape), int(self.declared().possible.sum()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,13 @@ REPLACE_PERSON = "replace-person"  # one person replaced; the number of people i
 ADD_REMOVE = "add-remove"  # one row more or less; nothing about the number of rows is public
 ADD_REMOVE_PERSON = "add-remove-person"  # one person more or less
 RELATIONS = (REPLACE_ONE, ADD_REMOVE)  # what a holder chooses from
+_ADDED = (ADD_REMOVE, ADD_REMOVE_PERSON)
+_IN_WORDS = {
+    REPLACE_ONE: "one row replaced",
+    REPLACE_PERSON: "one person replaced",
+    ADD_REMOVE: "one row added or removed",
+    ADD_REMOVE_PERSON: "one person added or removed",
+}
 _UP = Fraction(10**12 + 1, 10**12)  # rounds a conversion up by more than floating point can err
 
 
@@ -69,7 +76,42 @@ class Event:
             for name in ("epsilon", "delta", "rho")
             if (cost := getattr(self, name))
         ]
-        return f"{self.mechanism} of {self.about}: {', '.join(costs)}"
+        relation = _IN_WORDS.get(self.neighbours, self.neighbours)
+        return f"{self.mechanism} of {self.about} ({relation}): {', '.join(costs)}"
+
+    def for_a_replaced_one(self) -> Event:
+        """Return the loss when one is replaced, of an event about one added or removed.
+
+        One is removed and another added: two steps, so 2 epsilon, 4 rho and (1 + exp(epsilon))
+        delta (group privacy: Dwork and Roth 2014, theorem 2.2; Bun and Steinke 2016, prop. 1.9).
+        """
+        if self.neighbours not in _ADDED:
+            return self
+        person = self.neighbours == ADD_REMOVE_PERSON
+        delta = self.delta
+        if delta:
+            grown = delta * (1 + Fraction(math.exp(min(float(self.epsilon), 700.0)))) * _UP
+            delta = min(grown, 1 - Fraction(1, 10**12))
+        return replace(
+            self,
+            epsilon=2 * self.epsilon,
+            delta=delta,
+            rho=4 * self.rho,
+            neighbours=REPLACE_PERSON if person else REPLACE_ONE,
+        )
+
+
+def alike(events: Iterable[Event]) -> tuple[Event, ...]:
+    """Return events about the same neighbouring tables, so that their losses can be added.
+
+    Events of one relation stay as they are. Where some are about one added or removed and others
+    about one replaced, all are taken for one replaced: of the former these cost twice as much, and
+    the latter say nothing about one added.
+    """
+    listed = tuple(events)
+    if len({event.neighbours in _ADDED for event in listed}) < 2:  # noqa: PLR2004
+        return listed
+    return tuple(event.for_a_replaced_one() for event in listed)
 
 
 @dataclass(frozen=True)
@@ -168,8 +210,12 @@ class Budget:
     rho: Fraction | None = None
 
     def spent(self, events: Iterable[Event]) -> Fraction | None:
-        """Return the cost of events in the unit of the budget; None where they have none in it."""
-        return rho_of(events) if self.rho is not None else epsilon_of(events, self.delta)
+        """Return the cost of events in the unit of the budget; None where they have none in it.
+
+        Events about unlike neighbouring tables are counted for one replaced (see `alike`).
+        """
+        same = alike(events)
+        return rho_of(same) if self.rho is not None else epsilon_of(same, self.delta)
 
     @property
     def limit(self) -> Fraction | None:
@@ -194,12 +240,18 @@ class Budget:
                 " budget of epsilon and delta."
             )
             raise BudgetError(msg)
-        if accountant.vetted(after, (*events, event), self.delta, self.unit) > self.limit:
+        same = alike((*events, event))
+        if accountant.vetted(after, same, self.delta, self.unit) > self.limit:
             left = rest(self.limit, self.spent(events) or Fraction(0))
+            mixed = (
+                " Draws with one added or removed count twice beside those with one replaced."
+                if same != (*events, event)
+                else ""
+            )
             msg = (
                 f"{event} exceeds the privacy loss budget: {short(left)} of"
-                f" {self.unit} = {short(self.limit)} is left. Nothing was drawn.\n\nHint: use a"
-                " smaller epsilon, or let the holder decide on a larger budget."
+                f" {self.unit} = {short(self.limit)} is left.{mixed} Nothing was drawn.\n\nHint:"
+                " use a smaller epsilon, or let the holder decide on a larger budget."
             )
             raise BudgetError(msg)
 

@@ -10,12 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from veladura.base.arrays import Floats, Ints
 from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Recipe, no_codes
@@ -23,12 +19,14 @@ from veladura.core.rules import NoiseAwareRows, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact, numbers, propose, workload
 from veladura.methods.private.bins import edges_of
+from veladura.methods.private.cuts import SHARE as CUTTING
 from veladura.methods.private.cuts import grid_edges
 from veladura.methods.private.domain import Domain, Zero, declare
 from veladura.methods.private.events import ADD_REMOVE, Event, rho_for, zcdp_epsilon
-from veladura.methods.private.expected import Expected, expected_error, reference
+from veladura.methods.private.expected import Expected
 from veladura.methods.private.libraries import opendp
 from veladura.methods.private.marginals_draw import FittedMarginals
+from veladura.methods.private.marginals_outlook import TableNoise
 from veladura.methods.private.measuring import (
     ADDED,
     REPLACED,
@@ -44,13 +42,12 @@ from veladura.methods.private.noise_aware import (
     read_tables,
     unmeasured,
 )
-from veladura.methods.private.noisy import nearest
 from veladura.methods.private.numbers import USUAL_BINS, as_tuples, bounds_of
 from veladura.methods.private.private import (
     PrivateRecipe,
-    as_lists,
     check_count,
     check_effects,
+    checked_zeros,
 )
 from veladura.methods.private.proof import NOISE, stated
 
@@ -178,9 +175,7 @@ class Marginals(PrivateRecipe):
     design_effects: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if isinstance(self.structural_zeros, (list, tuple)):
-            zeros = tuple(map(as_lists, self.structural_zeros))
-            object.__setattr__(self, "structural_zeros", zeros)
+        object.__setattr__(self, "structural_zeros", checked_zeros(self.structural_zeros))
         numbers.check_bounds(self.bounds)
         object.__setattr__(self, "bounds", as_tuples(self.bounds))
         object.__setattr__(self, "bins", as_tuples(self.bins))
@@ -207,8 +202,8 @@ class Marginals(PrivateRecipe):
             msg = f"model_size ({size}) must be a number above 0, in megabytes."
             raise PlanError(msg)
         numbers.check_rules(self.rules)
-        object.__setattr__(self, "design_effects", dict(self.design_effects))
         check_effects(self.design_effects)
+        object.__setattr__(self, "design_effects", dict(self.design_effects))
         workload.check_workload(self.columns, self.workload, self.weights)
         if not isinstance(self.domain, str):
             self.design(self.declared(), 1)
@@ -239,7 +234,7 @@ class Marginals(PrivateRecipe):
 
     def design(self, domain: Domain, n: int | None) -> Design:
         """Return what may be measured, or refuse a domain that is too large: no row decides it."""
-        workload.check_size(domain, self.model_size)
+        workload.check_size(domain, self.model_size, self.workload)
         return Design(
             domain.shape,
             closure(workload.compiled(domain, self.workload, self.weights)),
@@ -285,7 +280,9 @@ class Marginals(PrivateRecipe):
         if self.rules:
             numbers.refuse_private_rules(self.rules, self.private_cuts)
             domain = domain.with_zeros(workload.rule_zeros(chosen, domain, self.rules))
-            self.design(domain, 1)
+        self.design(domain, 1)  # refuses before anything is charged
+        if self.workload is None:
+            workload.warn_of_dropped(domain, self.model_size)
         grids = {
             name: grid_edges(
                 *bounds_of(name, self.bounds), whole=chosen.schema[name].kind == "integer"
@@ -296,38 +293,41 @@ class Marginals(PrivateRecipe):
         codes, counts = domain.tuples(self.contributed(chosen, context), clip=True)
         return FittedMarginals(self, chosen, no_codes(), domain, counts, distinct=tuple(codes))
 
+    def tables(self) -> dict[tuple[str, ...], int]:
+        """Return the tables to keep well, with the cells of each; columns where there is none."""
+        domain = self.declared()
+        listed = workload.compiled(domain, self.workload, self.weights)
+        alone = [(column,) for column in range(len(domain.names))]
+        return {
+            tuple(domain.names[column] for column in columns): workload.cells_of(domain, columns)
+            for columns in (listed or alone)
+        }
+
     def table_cells(self) -> int:
-        """Return the cells of a table of two columns, the middle one of all pairs."""
-        shape = self.declared().shape
-        pairs = sorted(a * b for a, b in combinations(shape, 2)) or [shape[0]]
-        return pairs[len(pairs) // 2]
+        """Return the cells of the largest table of the workload; of all pairs, of the middle one.
+
+        The largest has most noise: a workload is as good as its worst table. Without one nobody
+        asked for any pair in particular.
+        """
+        sizes = sorted(self.tables().values())
+        return sizes[-1] if self.workload is not None else sizes[len(sizes) // 2]
 
     def expected(self, n: int) -> Expected:
-        """Return the expected error of one measured table of two columns, for n rows.
-
-        As if rho were spent evenly on every column and as many pairs: the choice of pairs by the
-        data, and what the model adds to each, cannot be told before.
-        """
-        sigma = self._even_sigma()
-
-        def noisy(counts: Ints, rng: np.random.Generator) -> Floats:
-            moved = counts + rng.normal(0.0, sigma, counts.size)
-            return nearest(moved, float(counts.sum()))
-
-        return expected_error(noisy, n, self.table_cells())
-
-    def _even_sigma(self) -> float:
-        """Return the noise of a table, as if rho were spent evenly on columns and as many pairs."""
-        return sigma_for(float(rho_for(*self.cost())) / (2 * len(self.columns)), self.change)
+        """Return the expected error of the table that `table_cells` is about, for n rows."""
+        return self.outlook().expected(n, self.table_cells())
 
     def half_width(self, n: int) -> float:
-        """Return half the average width of 95 % intervals of the cells of such a table.
+        """Return half the average width of 95 % intervals of the cells of such a table."""
+        return self.outlook().half_width(n, self.table_cells())
 
-        Of shares as of the reference table: sampling and noise, p (1 - p) / n + sigma^2 / n^2.
+    def outlook(self) -> TableNoise:
+        """Return the noise of a table, as if rho were spent evenly on columns and as many tables.
+
+        The choice of tables by the data, and what the model adds to each, cannot be told before.
+        Private cuts have their share first.
         """
-        shares = reference(self.table_cells())
-        variance = shares * (1 - shares) / n + (self._even_sigma() / n) ** 2
-        return float(1.96 * np.sqrt(variance).mean())
+        rho = float(rho_for(*self.cost())) * (1 - CUTTING if self.private_cuts else 1)
+        return TableNoise(sigma_for(rho / (2 * len(self.columns)), self.change))
 
     @classmethod
     def cautions(

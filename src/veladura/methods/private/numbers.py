@@ -40,6 +40,13 @@ def listed(given: object, kind: type) -> bool:
     )
 
 
+def check_list(setting: str, given: object, hint: str) -> None:
+    """Refuse a setting that is no list."""
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+        msg = f"{setting} must be a list, got {type(given).__name__}.\n\nHint: {hint}."
+        raise PlanError(msg)
+
+
 def check_bounds(bounds: object) -> None:
     """Refuse bounds that are not given by column."""
     if not isinstance(bounds, Mapping):
@@ -74,7 +81,7 @@ def bounds_of(name: str, bounds: Mapping[str, Sequence[float]]) -> tuple[float, 
 def check(
     columns: Sequence[str],
     bounds: Mapping[str, Sequence[float]],
-    bins: int | Mapping[str, int | Sequence[float]],
+    bins: int | str | Mapping[str, Any],
     private_cuts: Sequence[str],
 ) -> None:
     """Refuse bounds, bins and private cuts that name other columns, or contradict each other."""
@@ -84,8 +91,11 @@ def check(
     if isinstance(bins, Mapping) and (beyond := [name for name in bins if name not in bounds]):
         msg = f"bins names columns without bounds: {beyond}.\n\nHint: numbers need bounds too."
         raise PlanError(msg)
-    if isinstance(private_cuts, str) or (
-        beyond := [name for name in private_cuts if name not in bounds]
+    check_bins(bins)
+    if (
+        isinstance(private_cuts, str)
+        or not isinstance(private_cuts, Sequence)
+        or any(name not in bounds for name in private_cuts)
     ):
         msg = (
             "private_cuts must be a list of columns that have bounds.\n\nHint: declare the least"
@@ -96,6 +106,18 @@ def check(
         both := [name for name in private_cuts if isinstance(bins.get(name), (list, tuple))]
     ):
         msg = f"{both} have declared inner edges and private cuts: leave one out."
+        raise PlanError(msg)
+
+
+def check_bins(bins: object) -> None:
+    """Refuse a number of bins that is none, also where no column has bounds yet."""
+    if isinstance(bins, (str, Mapping)):  # a word or columns: read with the bounds
+        return
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        msg = (
+            f"bins ({bins}) must be a whole number of at least 1, or give columns their"
+            " bins.\n\nHint: bins=10, or bins={'age': [18, 65]}."
+        )
         raise PlanError(msg)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from veladura.base.arrays import Ints
 from veladura.base.checks import check_choice, check_columns
 from veladura.base.context import Context
+from veladura.core.linking import refuse_linked
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.core.release import Dataset
@@ -31,8 +32,9 @@ from veladura.methods.private.domain import (
 )
 from veladura.methods.private.events import RELATIONS, REPLACE_ONE, Event
 from veladura.methods.private.expected import Expected, expected
+from veladura.methods.private.numbers import check_list
 from veladura.methods.private.proof import CHECKS, DOMAIN, LOSS, stated
-from veladura.table.schema import check_kinds
+from veladura.table.schema import UNITS, check_kinds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +87,7 @@ class PrivateRecipe(Recipe):
         self._check_fraction()
         exact.positive(self.epsilon, "epsilon")
         check_domain(self.domain)
+        check_list("missing", self.missing, "missing=['income']")
         if isinstance(self.domain, Mapping):
             values = {name: checked_values(name, given) for name, given in self.domain.items()}
             object.__setattr__(self, "domain", values)
@@ -151,6 +154,10 @@ class PrivateRecipe(Recipe):
         about, epsilon = ", ".join(self.columns), self.loss()[0]
         return Event(self.method, about, epsilon=epsilon, neighbours=self.relation)
 
+    def leaves_out_units(self, table: Table) -> tuple[str, ...]:
+        """Return every number of people and households: rows are artificial."""
+        return tuple(table.units.schema.of_role(*UNITS))
+
     def zeros(self) -> tuple[Zero, ...]:
         """Return the structural zeros: combinations that cannot occur."""
         return ()
@@ -210,9 +217,7 @@ class CellRecipe(PrivateRecipe):
     structural_zeros: Sequence[Mapping[str, Sequence[str | int | bool]]] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.structural_zeros, (list, tuple)):
-            zeros = tuple(map(as_lists, self.structural_zeros))
-            object.__setattr__(self, "structural_zeros", zeros)
+        object.__setattr__(self, "structural_zeros", checked_zeros(self.structural_zeros))
         super().__post_init__()
 
     def zeros(self) -> tuple[Zero, ...]:
@@ -261,11 +266,14 @@ class CellRecipe(PrivateRecipe):
         return cls(**propose.settings(table, facts, cells=40, columns=3))
 
 
-def as_lists(zero: object) -> object:
-    """Return a structural zero with a tuple of values for each column."""
-    if not isinstance(zero, Mapping):
-        return zero
-    return {name: listed(value) for name, value in zero.items()}
+def checked_zeros(zeros: Any) -> tuple[Any, ...]:
+    """Return structural zeros with a tuple of values for each column; refuse what is no list."""
+    hint = "structural_zeros=[{'age': ['0-14'], 'marital': ['married']}]"
+    check_list("structural_zeros", zeros, hint)
+    return tuple(
+        {name: listed(value) for name, value in zero.items()} if isinstance(zero, Mapping) else zero
+        for zero in zeros
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,6 +303,7 @@ class FittedPrivate(Fitted[P]):
         """Refuse a seed, charge the ledger, draw, and describe what was drawn: in this order."""
         recipe = self.recipe
         refuse_seed(context, seedable=recipe.seedable)
+        refuse_linked(recipe, self.table)  # before the charge: a refused draw costs nothing
         event = recipe.event()
         if context.ledger is not None:
             context.ledger.charge(event)
@@ -359,8 +368,14 @@ def check_domain(domain: object) -> None:
         raise PlanError(msg)
 
 
-def check_effects(effects: Mapping[str, float]) -> None:
+def check_effects(effects: object) -> None:
     """Refuse design effects that are no numbers of at least 1."""
+    if not isinstance(effects, Mapping):
+        msg = (
+            f"design_effects must give figures their design effect, got {type(effects).__name__}."
+            "\n\nHint: design_effects={'rent': 13.5}."
+        )
+        raise PlanError(msg)
     for figure, effect in effects.items():
         number = isinstance(effect, (int, float)) and not isinstance(effect, bool)
         if not number or not 1 <= effect < math.inf:

@@ -8,8 +8,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from veladura.errors import PlanError
+from veladura.methods.private.bins import RISING
 from veladura.table.codes import label_text
-from veladura.table.schema import LABELLED, NUMERIC, WEIGHTS
+from veladura.table.schema import LABELLED, NUMERIC, UNITS, WEIGHTS
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 MANY = 30
 FEW = 12  # groups of a summary
-NOT_AMOUNTS = (*WEIGHTS, "identifier", "dropped", "geographic", "person", "household")
+NOT_AMOUNTS = (*WEIGHTS, "identifier", "dropped", "geographic", *UNITS)
 _RANK = {"sensitive": 0, "quasi-identifier": 1}
 
 
@@ -87,9 +88,10 @@ def _numbers(table: Table, facts: Mapping[str, Facts]) -> list[str]:
 
 
 def summary_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
-    """Return columns, bounds, groups and epsilon for a private summary; all to be confirmed.
+    """Return columns, bounds, bins, groups and epsilon for a private summary; all to be confirmed.
 
     Bounds are powers of ten around the values: rounder than the data, and still read off them.
+    Between bounds so wide, most people would be in the first of even bins: these rise.
     """
     numbers = _numbers(table, facts)[:3]
     if not numbers:
@@ -99,6 +101,7 @@ def summary_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]
     return {
         "columns": tuple(numbers),
         "bounds": {name: _round_bounds(table, name) for name in numbers},
+        "bins": RISING,
         "by": tuple(groups),
         "domain": {name: seen(table, name) for name in groups} or None,
         "missing": tuple(name for name in groups if facts[name].present < table.rows),
@@ -115,7 +118,12 @@ def narrowest(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
 
 
 def _round_bounds(table: Table, name: str) -> tuple[float, float]:
-    """Return bounds of a column, each the next power of ten away from zero, or zero."""
+    """Return bounds of a column, each the next power of ten away from zero, or zero.
+
+    They are read off the data, and published: the holder must confirm or replace them before a run.
+    Finer steps would tell more of who has most, and gain little: cuts within them are private, or
+    rise.
+    """
     column = table.counts([name]).columns[0]
     values = column.values[~column.missing].astype(float)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 FAMILIES = ("linear", "logistic")
 MOST_CELLS = 5000
 MOST_BINS = 100
+USUAL_CELLS = 1000  # that numbers are cut into where nobody says how many bins
+FEWEST_BINS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +75,9 @@ class PrivateRegression(StatisticsRecipe):
         By column of categories the values that can occur; the first is the reference. Of a logistic
         outcome: the two values, the second is the one to explain.
     bins
-        Bins of equal width of each number, for "logistic".
+        Bins of equal width of each number, for "logistic". As many as 1,000 cells allow, from 10 to
+        100, unless given. Intervals are widened by how far fits shift with the numbers at the ends
+        of their bins: wide bins make them wide, with two bins they have no ends.
     epsilon
         The privacy loss of the release.
     delta
@@ -103,7 +108,7 @@ class PrivateRegression(StatisticsRecipe):
 
     outcome: str
     family: str = "linear"
-    bins: int = 10
+    bins: int | None = None
     delta: float = 1e-9
 
     def __post_init__(self) -> None:
@@ -112,8 +117,11 @@ class PrivateRegression(StatisticsRecipe):
         if self.outcome in self.columns:
             msg = f"the outcome {self.outcome!r} is among the columns that explain it."
             raise PlanError(msg)
-        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool)
-        if not whole or not 1 < self.bins <= MOST_BINS:
+        if self.bins is not None and (
+            isinstance(self.bins, bool)
+            or not isinstance(self.bins, int)
+            or not 1 < self.bins <= MOST_BINS
+        ):
             msg = f"bins ({self.bins}) must be a whole number from 2 to {MOST_BINS}."
             raise PlanError(msg)
         if self.missing:
@@ -131,10 +139,14 @@ class PrivateRegression(StatisticsRecipe):
         if self.family == "logistic" and len(two.get(self.outcome, ())) != 2:  # noqa: PLR2004
             msg = f"domain must declare the two values of the outcome {self.outcome!r}."
             raise PlanError(msg)
-        if self.family == "logistic" and len(self.cells()) > MOST_CELLS:
+        self._check_cells()
+
+    def _check_cells(self) -> None:
+        """Refuse a logistic regression of too many cells, before any of them is listed."""
+        if self.family == "logistic" and (cells := math.prod(self._sizes())) > MOST_CELLS:
             msg = (
-                f"the terms have {len(self.cells())} cells, more than {MOST_CELLS}.\n\nHint: fewer"
-                " columns or bins."
+                f"the terms have {cells:,} cells, more than {MOST_CELLS:,}.\n\nHint: fewer columns"
+                " or bins."
             )
             raise PlanError(msg)
 
@@ -165,7 +177,24 @@ class PrivateRegression(StatisticsRecipe):
                 listed.append(name)
         return listed
 
-    def _parts(self) -> list[list[list[float]]]:
+    def _sizes(self) -> list[int]:
+        """Return the number of categories or bins of each column."""
+        shape = dict(zip((domain := self.declared()).names, domain.shape, strict=True))
+        return [shape.get(name, self.number_of_bins) for name in self.columns]
+
+    @property
+    def number_of_bins(self) -> int:
+        """The bins of each number: as declared, or as many as the usual number of cells allows."""
+        if self.bins is not None:
+            return self.bins
+        domain = self.declared()
+        shape = dict(zip(domain.names, domain.shape, strict=True))
+        numbers = sum(name not in shape for name in self.columns)
+        left = USUAL_CELLS / math.prod(shape.get(name, 1) for name in self.columns)
+        most = int(left ** (1 / numbers) + 1e-9) if numbers else FEWEST_BINS
+        return min(max(most, FEWEST_BINS), MOST_BINS)
+
+    def terms_by_column(self) -> list[list[list[float]]]:
         """Return the terms of every category or bin of each column, on the scale from -1 to 1."""
         domain, parts = self.declared(), []
         for name in self.columns:
@@ -173,12 +202,15 @@ class PrivateRegression(StatisticsRecipe):
                 size = len(domain.texts(name))
                 parts.append([[float(i == j) for j in range(1, size)] for i in range(size)])
             else:
-                parts.append([[-1 + (2 * i + 1) / self.bins] for i in range(self.bins)])
+                bins = self.number_of_bins
+                parts.append([[-1 + (2 * i + 1) / bins] for i in range(bins)])
         return parts
 
     def cells(self) -> list[list[float]]:
         """Return the terms of every cell, the last column fastest."""
-        return [[1.0, *(t for part in cell for t in part)] for cell in product(*self._parts())]
+        return [
+            [1.0, *(t for part in cell for t in part)] for cell in product(*self.terms_by_column())
+        ]
 
     def back(self) -> tuple[Floats, float]:
         """Return how coefficients of scaled terms become those of the columns.
@@ -203,6 +235,7 @@ class PrivateRegression(StatisticsRecipe):
         """Add up the sufficient statistics."""
         opendp()
         refuse_seed(context, seedable=self.seedable)
+        self._check_cells()  # the values of a file are not known before
         domain = self.declared()
         used = [self.outcome, *self.columns]
         numbers = [name for name in used if name not in domain.names]
@@ -236,7 +269,7 @@ class PrivateRegression(StatisticsRecipe):
         places = [
             codes[name] if name in codes else self._bins(scaled[name]) for name in self.columns
         ]
-        shape = [len(part) for part in self._parts()]
+        shape = self._sizes()
         flat = np.ravel_multi_index(places, shape) * 2 + codes[self.outcome]
         table_ = np.bincount(flat, minlength=2 * int(np.prod(shape))).astype(np.int64)
         return Query("histogram", "", 1, table_.reshape(-1, 2))
@@ -249,8 +282,9 @@ class PrivateRegression(StatisticsRecipe):
 
     def _bins(self, scaled: Floats) -> Any:
         # an edge belongs to the bin above it, whatever the last digit of the scale
-        places = np.floor((scaled + 1) / 2 * self.bins + 1e-9).astype(np.int64)
-        return np.clip(places, 0, self.bins - 1)
+        bins = self.number_of_bins
+        places = np.floor((scaled + 1) / 2 * bins + 1e-9).astype(np.int64)
+        return np.clip(places, 0, bins - 1)
 
     @property
     def reading(self) -> Reading:
@@ -260,13 +294,14 @@ class PrivateRegression(StatisticsRecipe):
     def table_cells(self) -> int:
         """Return how many sums or counts get noise."""
         if self.family == "logistic":
-            return 2 * len(self.cells())
+            return 2 * math.prod(self._sizes())
         terms = len(self.terms()) + 1
         return terms * (terms + 1) // 2
 
     def _outlook(self) -> tuple[Reference, Noisy]:
         """Return invented rows, and nobody's statistics with the scale of their noise."""
-        reference = invented(self.family, self._parts(), lambda: np.array(self.cells()))
+        self._check_cells()
+        reference = invented(self.family, self.terms_by_column(), lambda: np.array(self.cells()))
         nobody = np.zeros((1, self.table_cells()), dtype=np.int64)
         query = (
             Query("histogram", "", 1, nobody)
@@ -295,7 +330,7 @@ class PrivateRegression(StatisticsRecipe):
         outcome, *numbers = given["columns"]
         categories = propose.narrowest(table, facts)
         given["columns"], given["domain"] = (*numbers, *categories), categories or None
-        del given["by"], given["missing"]
+        del given["by"], given["missing"], given["bins"]
         if not given["columns"]:
             msg = "the table has one number and no category: nothing explains it."
             raise PlanError(msg)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from veladura.base.arrays import Floats
 from veladura.base.context import Context
 from veladura.core.release import Dataset
 from veladura.methods.private import exact
@@ -15,7 +16,13 @@ from veladura.methods.private.events import Event
 from veladura.methods.private.numbers import bounds_of
 from veladura.methods.private.private import FittedPrivate, Outcome
 from veladura.methods.private.queries import Query
-from veladura.methods.private.regression_rows import coefficient_rows, linear, logistic
+from veladura.methods.private.regression_rows import (
+    coefficient_rows,
+    half_bins,
+    linear,
+    logistic,
+    place_shifts,
+)
 from veladura.methods.private.statistics_table import OWN, table_of
 
 if TYPE_CHECKING:
@@ -33,12 +40,14 @@ class FittedRegression(FittedPrivate["PrivateRegression"]):
         recipe = self.recipe
         (noisy,) = recipe.measured([self.query])
         terms = recipe.terms()
-        value, draws = (
-            linear(noisy, len(terms))
-            if recipe.family == "linear"
-            else logistic(noisy, np.array(recipe.cells()))
-        )
-        rows = coefficient_rows(terms, value, draws, recipe.back(), recipe.level)
+        shifts: Floats | None = np.zeros((0, 4, len(terms)))
+        if recipe.family == "linear":
+            value, draws = linear(noisy, len(terms))
+        else:
+            cells = np.array(recipe.cells())
+            value, draws = logistic(noisy, cells)
+            shifts = place_shifts(noisy, cells, value, half_bins(recipe.terms_by_column()))
+        rows = coefficient_rows(terms, value, draws, recipe.back(), recipe.level, shifts)
         epsilon, delta = map(exact.text, recipe.loss())
         numbers = [n for n in recipe.changes(()) if n not in self.domain.names]
         parameters = {
@@ -51,7 +60,7 @@ class FittedRegression(FittedPrivate["PrivateRegression"]):
             "explained_by": list(recipe.columns),
             "family": recipe.family,
             "bounds": {name: list(bounds_of(name, recipe.bounds)) for name in numbers},
-            "bins": recipe.bins,
+            "bins": recipe.number_of_bins,
             "statistics": ["coefficient"],
             "level": recipe.level,
             "noisy": [noisy.to_json()],

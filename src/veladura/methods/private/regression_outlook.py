@@ -16,7 +16,14 @@ from veladura.base.arrays import Floats
 from veladura.base.streams import Streams
 from veladura.methods.private.expected import REPETITIONS, Expected, Reading
 from veladura.methods.private.queries import STEPS, Noisy
-from veladura.methods.private.regression_rows import ENOUGH, linear, logistic
+from veladura.methods.private.regression_rows import (
+    ENOUGH,
+    half_bins,
+    linear,
+    logistic,
+    place_shifts,
+    widening,
+)
 
 REACH = {"linear": 0.5, "logistic": 1.0}  # of predictions, on the scale from -1 to 1; of log odds
 REST = 0.25  # standard deviation of a linear outcome around its prediction, on that scale
@@ -54,12 +61,15 @@ class Reference:
         The prediction of each: scaled outcome, or log odds.
     spans
         By term how far it goes from its lowest to its highest value.
+    halves
+        By term half the width of its bins; 0 for the constant and categories.
     """
 
     family: str
     design: Floats = field(repr=False)
     wanted: Floats = field(repr=False)
     spans: Floats
+    halves: Floats
 
     def counts(self, n: int, rng: np.random.Generator) -> Floats:
         """Return the statistics of n such rows without noise."""
@@ -78,6 +88,12 @@ class Reference:
         if self.family == "logistic":
             return logistic(noisy, self.design, draws)
         return linear(noisy, self.design.shape[1], draws)
+
+    def shifts(self, noisy: Noisy, value: Floats) -> Floats | None:
+        """Return by how much places within bins can shift coefficients, as the release does."""
+        if self.family == "logistic":
+            return place_shifts(noisy, self.design, value, self.halves)
+        return np.zeros((0, 4, value.size))
 
     def predicted(self, b: Floats) -> Floats:
         """Return predictions: shares of the outcome's range, or log odds; none are impossible."""
@@ -114,7 +130,11 @@ def invented(
     heights = [_heights(np.array(part))[place] for part, place in zip(parts, places, strict=True)]
     spans = [np.ptp(np.array(part), axis=0) for part in parts]
     return Reference(
-        family, design, REACH[family] * np.mean(heights, axis=0), np.concatenate(spans)
+        family,
+        design,
+        REACH[family] * np.mean(heights, axis=0),
+        np.concatenate(spans),
+        half_bins(parts),
     )
 
 
@@ -149,10 +169,13 @@ def half_width_of(reference: Reference, noise: Noisy, n: int) -> float | None:
     """
     rng = Streams(0)("private", "width")
     noisy = _with(noise, _with(noise, reference.counts(n, rng)).draws(rng, 1)[0])
-    _, drawn = reference.coefficients(noisy, DRAWN)
-    if len(drawn) < ENOUGH * DRAWN:
+    value, drawn = reference.coefficients(noisy, DRAWN)
+    shifts = reference.shifts(noisy, value)
+    if shifts is None or len(drawn) < ENOUGH * DRAWN:
         return None
+    down, up = widening(shifts[:, :, 1:] * reference.spans)
     low, high = np.quantile(drawn[:, 1:] * reference.spans, [0.025, 0.975], axis=0)
+    low, high = low - down, high + up
     return float((high - low).mean() / 2 * reference.unit)
 
 

@@ -117,6 +117,58 @@ def logistic(noisy: Noisy, cells: Floats, draws: int = DRAWS) -> tuple[Floats, F
     return value, np.array(listed).reshape(-1, cells.shape[1])
 
 
+def half_bins(parts: Sequence[Sequence[Sequence[float]]]) -> Floats:
+    """Return by term half the width of its bins, on the scale from -1 to 1; 0 for categories.
+
+    Parameters
+    ----------
+    parts
+        The terms of every category or bin of each column: a number is one term that goes below 0.
+
+    Examples
+    --------
+    >>> half_bins([[[-0.5], [0.5]], [[0.0], [1.0]]]).tolist()
+    [0.0, 0.5, 0.0]
+    """
+    halves = [0.0]
+    for part in parts:
+        number = len(part[0]) == 1 and part[0][0] < 0
+        halves += [1 / len(part)] if number else [0.0] * len(part[0])
+    return np.array(halves)
+
+
+def place_shifts(noisy: Noisy, cells: Floats, value: Floats, halves: Floats) -> Floats | None:
+    """Return by how much coefficients can shift, given where numbers are within their bins.
+
+    Counts of bins do not say where. The model is fitted again with the numbers of a column at the
+    lower ends of their bins, at the upper ends (which move the constant), all towards their mean
+    and all away from it (which move the slope most). None where noise leaves no such model.
+
+    Returns
+    -------
+    Floats
+        Columns of numbers, then these four places, then coefficients.
+    """
+    people = np.maximum(noisy.values.sum(axis=1), 0.0)
+    shifts = []
+    for term in np.flatnonzero(halves):
+        centre = float(people @ cells[:, term]) / max(float(people.sum()), 1.0)
+        away = np.sign(cells[:, term] - centre)
+        for step in (np.ones(len(cells)), -np.ones(len(cells)), away, -away):
+            moved = cells.copy()
+            moved[:, term] += halves[term] * step
+            if (b := _newton(noisy.values, moved, value, NEWTON)) is None:
+                return None
+            shifts.append(b - value)
+    return np.array(shifts).reshape(-1, 4, value.size)
+
+
+def widening(shifts: Floats) -> tuple[Floats, Floats]:
+    """Return how far intervals reach down and up for the shifts, added up over columns."""
+    down, up = np.minimum(shifts, 0.0).min(axis=1), np.maximum(shifts, 0.0).max(axis=1)
+    return -down.sum(axis=0), up.sum(axis=0)
+
+
 def _information(counts: Floats, cells: Floats, b: Floats) -> Floats:
     p = 1 / (1 + np.exp(-cells @ b))
     information: Floats = cells.T @ (cells * (counts.sum(axis=1) * p * (1 - p))[:, None])
@@ -145,6 +197,7 @@ def coefficient_rows(
     draws: Floats,
     back: tuple[Floats, float],
     level: float,
+    shifts: Floats | None,
 ) -> list[Row]:
     """Return a row for each coefficient, in the units of the columns.
 
@@ -153,17 +206,22 @@ def coefficient_rows(
     back
         The matrix that brings coefficients of scaled terms to those of the columns, and what the
         constant gets besides.
+    shifts
+        What `place_shifts` gives; without any columns of numbers in bins, empty.
     """
     matrix, constant = back
     added = np.zeros(len(terms))
     added[0] = constant
     best, tail = matrix @ value + added, (1 - level) / 2
-    if len(draws) < ENOUGH * DRAWS:  # no ends are released: the noise leaves every value possible
+    if (
+        shifts is None or len(draws) < ENOUGH * DRAWS
+    ):  # no ends are released: the noise leaves every value possible
         return [
             Row(0, name, "coefficient", float(b), -math.inf, math.inf, POPULATION)
             for name, b in zip(terms, best, strict=True)
         ]
-    ends = np.quantile(draws @ matrix.T + added, [tail, 1 - tail], axis=0)
+    lower, upper = np.quantile(draws @ matrix.T + added, [tail, 1 - tail], axis=0)
+    down, up = widening(shifts @ matrix.T)
     return [
         Row(
             0,
@@ -174,5 +232,5 @@ def coefficient_rows(
             float(high),
             POPULATION,
         )
-        for name, b, low, high in zip(terms, best, *ends, strict=True)
+        for name, b, low, high in zip(terms, best, lower - down, upper + up, strict=True)
     ]

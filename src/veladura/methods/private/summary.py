@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from veladura.core.recipe import Recipe, no_codes
 from veladura.core.release import Dataset
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose
-from veladura.methods.private.bins import edges_of
+from veladura.methods.private.bins import RISING, edges_of, rising_edges
 from veladura.methods.private.domain import Domain, declare
 from veladura.methods.private.events import Event
-from veladura.methods.private.expected import Expected, expected_error, reference
+from veladura.methods.private.expected import Expected, Reading, expected_error, reference
 from veladura.methods.private.libraries import opendp
 from veladura.methods.private.noisy import nearest
-from veladura.methods.private.numbers import as_tuples, bounds_of, check, listed
+from veladura.methods.private.numbers import as_tuples, bounds_of, check, check_list, listed
 from veladura.methods.private.private import FittedPrivate, Outcome, refuse_seed
 from veladura.methods.private.queries import Noisy, Query, number_of_queries, queries
 from veladura.methods.private.statistics_recipe import StatisticsRecipe
@@ -64,7 +64,9 @@ class PrivateSummary(StatisticsRecipe):
         The shares of "quantiles".
     bins
         Number of bins of equal width between the bounds, for quantiles and histograms; or by column
-        that number, or the inner edges of its bins. 50 where nothing is said.
+        that number, or the inner edges of its bins. 50 where nothing is said. "rising": narrow
+        bins near zero, for amounts between wide bounds. The interval of a quantile goes from edge
+        to edge of bins.
     epsilon
         The privacy loss of the release, all statistics together.
     delta
@@ -109,10 +111,11 @@ class PrivateSummary(StatisticsRecipe):
     by: Sequence[str] = ()
     statistics: Sequence[str] = ("count", "mean", "quantiles")
     quantiles: Sequence[float] = (0.25, 0.5, 0.75)
-    bins: int | Mapping[str, int | Sequence[float]] = USUAL_BINS
+    bins: int | str | Mapping[str, int | str | Sequence[float]] = USUAL_BINS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", as_tuples(self.bins))
+        check_list("by", self.by, "by=['sex']")
         super().__post_init__()
         if self.by:
             check_columns(self.by, "the columns of groups")
@@ -144,7 +147,10 @@ class PrivateSummary(StatisticsRecipe):
 
     def edges(self, name: str) -> Floats:
         """Return the edges of a column's bins, bounds included."""
-        return np.array(edges_of(name, self.bounds, self.bins, USUAL_BINS))
+        bins: Any = self.bins
+        if (bins.get(name) if isinstance(bins, Mapping) else bins) == RISING:
+            return np.array(rising_edges(*bounds_of(name, self.bounds)))
+        return np.array(edges_of(name, self.bounds, bins, USUAL_BINS))
 
     def declared(self) -> Domain:
         """Return the domain of the groups: one group where no column makes them."""
@@ -171,6 +177,15 @@ class PrivateSummary(StatisticsRecipe):
         listed = queries(columns, groups, domain.cells, self.statistics)
         counts = np.array([groups.size], dtype=np.int64)
         return FittedSummary(self, chosen, no_codes(), domain, counts, tuple(listed))
+
+    @property
+    def reading(self) -> Reading:
+        """How the outlook of a summary is read: it is about groups, not about quantiles."""
+        return Reading(
+            counted="groups",
+            error=f"{Reading().error}\nIt is about the numbers of rows by group. A quantile is"
+            " known to its bin at best: declare narrow bins where most numbers are expected.",
+        )
 
     def table_cells(self) -> int:
         """Return the number of groups; two stand for one, which has no shares."""

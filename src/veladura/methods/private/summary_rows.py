@@ -157,10 +157,24 @@ class Below:
     def quantile(self, q: float, level: float) -> tuple[float, float, float]:
         """Return a quantile and its interval: where the share below can be q (Woodruff 1952).
 
+        The interval goes from edge to edge: where numbers are within their bins was not counted, so
+        it is right wherever they are. The quantile itself takes them to be spread evenly.
+        """
+        from scipy.optimize import isotonic_regression
+
+        share, away = self.shares(level)
+        rising = np.clip(isotonic_regression(share).x, 0.0, 1.0)
+        value = float(np.interp(q, rising, self.edges))
+        lower = float(self.edges[_last_below(share + away, q)])
+        upper = float(self.edges[-1 - _last_below(1 - (share - away)[::-1], 1 - q)])
+        return min(max(value, lower), upper), lower, upper
+
+    def shares(self, level: float) -> tuple[Floats, Floats]:
+        """Return the share below each edge, and how far from it the population's can be.
+
         The share below an edge, F = L / (L + R), has the variance F (1 - F) / N of sampling and
         ((1 - F)^2 k + F^2 (K - k)) v / N^2 of the noise, for k bins to the left of K.
         """
-        from scipy.optimize import isotonic_regression
         from scipy.stats import norm
 
         bins, people = self.counts.size, max(1.0, float(self.counts.sum()))
@@ -170,24 +184,15 @@ class Below:
         noise = ((1 - inside) ** 2 * left + inside**2 * (bins - left)) * self.variance
         spread = np.sqrt(inside * (1 - inside) / people + noise / people**2)
         spread[[0, -1]] = 0.0
-        away = norm.ppf((1 + level) / 2) * spread
-        rising = np.clip(isotonic_regression(share).x, 0.0, 1.0)
-        value = float(np.interp(q, rising, self.edges))
-        lower = _crossing(self.edges, share + away, q)
-        upper = -_crossing(-self.edges[::-1], 1 - (share - away)[::-1], 1 - q)
-        return min(max(value, lower), upper), lower, upper
+        return share, norm.ppf((1 + level) / 2) * spread
 
 
-def _crossing(edges: Floats, heights: Floats, q: float) -> float:
-    """Return where a line through heights at the edges first reaches q.
+def _last_below(heights: Floats, q: float) -> int:
+    """Return the last edge before heights first reach q.
 
     Examples
     --------
-    >>> _crossing(np.array([0.0, 10.0, 20.0]), np.array([0.0, 0.5, 1.0]), 0.25)
-    5.0
+    >>> _last_below(np.array([0.0, 0.2, 0.5, 1.0]), 0.25)
+    1
     """
-    first = int(np.argmax(heights >= q))
-    if not first:
-        return float(edges[0])
-    low, high = heights[first - 1], heights[first]
-    return float(edges[first - 1] + (edges[first] - edges[first - 1]) * (q - low) / (high - low))
+    return max(0, int(np.argmax(heights >= q)) - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Mask
 from veladura.base.expression import Expression, literals, parse
-from veladura.errors import ColumnError, PlanError
+from veladura.errors import ColumnError, PlanError, VeladuraWarning
 from veladura.methods.private.domain import MOST_CELLS, Domain, Zero
 from veladura.methods.private.numbers import listed
 from veladura.numeric.graphical.junction import Columns, model_megabytes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_TABLE = 20_000  # cells of a table that gets noise
+MOST_NAMED = 8  # pairs that a warning names
 
 
 def check_workload(
@@ -38,7 +40,7 @@ def check_workload(
         msg = 'workload must be a list of tables.\n\nHint: workload=[["age", "sex"], ...].'
         raise PlanError(msg)
     for table in workload:
-        if isinstance(table, str) or not table or not all(isinstance(c, str) for c in table):
+        if not table or not listed(table, str):
             msg = (
                 "every table of the workload must be a list of columns.\n\nHint:"
                 ' workload=[["age", "sex"], ["age", "income"]].'
@@ -75,11 +77,11 @@ def compiled(
     place = {name: i for i, name in enumerate(domain.names)}
     if workload is None:
         pairs = combinations(range(len(place)), 2)
-        return {pair: 1.0 for pair in pairs if _cells(domain, pair) <= MOST_TABLE}
+        return {pair: 1.0 for pair in pairs if cells_of(domain, pair) <= MOST_TABLE}
     result: dict[Columns, float] = {}
     for number, names in enumerate(workload):
         columns = tuple(sorted(place[name] for name in names))
-        if (cells := _cells(domain, columns)) > MOST_TABLE:
+        if (cells := cells_of(domain, columns)) > MOST_TABLE:
             msg = (
                 f"the table of {list(names)} has {cells:,} cells, more than {MOST_TABLE:,}: noise"
                 " would bury it.\n\nHint: take a column out of it, or recode its columns into"
@@ -90,14 +92,15 @@ def compiled(
     return result
 
 
-def _cells(domain: Domain, columns: Columns) -> int:
+def cells_of(domain: Domain, columns: Columns) -> int:
+    """Return the number of cells of a table."""
     return math.prod(domain.shape[column] for column in columns)
 
 
-def check_size(domain: Domain, megabytes: float) -> None:
-    """Refuse columns and structural zeros that need a larger model than was declared."""
-    singles = [(column,) for column in range(len(domain.shape))]
-    zeros = [tuple(sorted(domain.names.index(name) for name in zero)) for zero in domain.zeros]
+def check_size(
+    domain: Domain, megabytes: float, workload: Sequence[Sequence[str]] | None = None
+) -> None:
+    """Refuse columns, structural zeros and named tables that need a larger model than declared."""
     if large := [
         name for name, k in zip(domain.names, domain.shape, strict=True) if k > MOST_TABLE
     ]:
@@ -106,7 +109,7 @@ def check_size(domain: Domain, megabytes: float) -> None:
             " into groups first."
         )
         raise PlanError(msg)
-    needed = model_megabytes(domain.shape, [*singles, *zeros])
+    needed = _megabytes(domain)
     if needed > megabytes:
         msg = (
             f"the columns and their structural zeros need a model of {needed:,.1f} megabytes, and"
@@ -114,6 +117,46 @@ def check_size(domain: Domain, megabytes: float) -> None:
             " fewer values, or use rules between fewer columns."
         )
         raise PlanError(msg)
+    for names in workload or ():
+        needed = _megabytes(domain, tuple(domain.names.index(name) for name in names))
+        if needed > megabytes:
+            msg = (
+                f"the table of {list(names)}, which the workload names, needs a model of"
+                f" {needed:,.1f} megabytes, and model_size allows {megabytes:g}: it could never be"
+                " measured.\n\nHint: raise model_size, take a column out of the table, or recode"
+                " its columns into fewer values."
+            )
+            raise PlanError(msg)
+
+
+def _megabytes(domain: Domain, table: Columns = ()) -> float:
+    """Return the size of the least model: columns, structural zeros, and one table."""
+    singles = [(column,) for column in range(len(domain.shape))]
+    zeros = [tuple(sorted(domain.names.index(name) for name in zero)) for zero in domain.zeros]
+    return model_megabytes(domain.shape, [*singles, *zeros, *([table] if table else [])])
+
+
+def warn_of_dropped(domain: Domain, megabytes: float) -> None:
+    """Name the pairs of columns that are never measured, where no workload says which are.
+
+    Declared values alone decide it: the warning tells nothing about the data.
+    """
+    dropped = [
+        f"{domain.names[a]} x {domain.names[b]} ({cells_of(domain, (a, b)):,} cells)"
+        for a, b in combinations(range(len(domain.shape)), 2)
+        if cells_of(domain, (a, b)) > MOST_TABLE or _megabytes(domain, (a, b)) > megabytes
+    ]
+    if not dropped:
+        return
+    more = f" and {len(dropped) - MOST_NAMED} more" if len(dropped) > MOST_NAMED else ""
+    warnings.warn(
+        f"pairs of columns that are too large to be measured: {', '.join(dropped[:MOST_NAMED])}"
+        f"{more}. In the release these columns are related only through others.\n\nHint: recode"
+        f" them into fewer values (at most {MOST_TABLE:,} cells a pair), raise model_size, or"
+        " declare a workload without them.",
+        VeladuraWarning,
+        stacklevel=2,
+    )
 
 
 def rule_zeros(table: Table, domain: Domain, rules: Sequence[str]) -> list[Zero]:
