@@ -50,6 +50,35 @@ def people(own_folder: Callable[[str], Path]) -> Path:
     return path
 
 
+# columns of the census of adults that is used everywhere for k-anonymity, and how many values each
+ADULT = {
+    "age": 73,
+    "sex": 2,
+    "race": 5,
+    "marital": 7,
+    "education": 16,
+    "country": 41,
+    "work": 8,
+    "job": 14,
+    "pay": 2,
+}
+
+
+@pytest.fixture(scope="session")
+def adult(own_folder: Callable[[str], Path]) -> Path:
+    """Nine columns and nothing else, with as many values as adult has, in three files."""
+    rng, rows = np.random.default_rng(7), 5_000
+    folder = own_folder("spark-adult") / "adult"
+    folder.mkdir()
+    columns: dict[str, Any] = {}
+    for name, size in ADULT.items():
+        codes = np.minimum((size * rng.random(rows) ** 3).astype(int), size - 1)
+        columns[name] = codes + 17 if name == "age" else [f"{name} {code}" for code in codes]
+    for part in range(3):
+        pq.write_table(pa.table(columns).slice(part * 1_700, 1_700), folder / f"{part}.parquet")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def local(own_folder: Callable[[str], Path]) -> Iterator[str]:
     """Return the URL of a session on this machine, which ends with the module."""
@@ -241,3 +270,36 @@ def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])
+
+
+def write_plan(folder: Path, source: str, people: Path, table: str, custodian: str) -> None:
+    """Write a plan of k-anonymity whose release is a table of the catalogue, too."""
+    roles = "\n".join(f'{column} = {{ role = "quasi-identifier" }}' for column in QUASI)
+    (folder / "plan.toml").write_text(
+        f"""
+[source]
+url = "{source}"
+table = "parquet.`{people}`"
+
+[columns]
+{roles}
+ward = {{ exact = "made up" }}
+weight = {{ exact = "made up" }}
+number = {{ exact = "made up" }}
+
+[[step]]
+method = "k-anonymity"
+quasi_identifiers = {list(QUASI)}
+k = 3
+max_suppression = 0.1
+hierarchies = {{ age = {{ widths = [10, 30] }} }}
+
+[release]
+folder = "out/release"
+table = "{table}"
+
+[custodian]
+folder = "{custodian}"
+""",
+        encoding="utf-8",
+    )

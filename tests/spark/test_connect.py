@@ -30,6 +30,9 @@ k = vd.KAnonymity(
 )
 noise = vd.Noise(columns=["weight"], scale=0.2, fit_rows=800, min_people=0)
 far, near = vd.open(url, roles, table=f"parquet.`{people}`"), vd.open(people, roles)
+longer = vd.open(url.replace("sc://", "spark-connect://"), roles, table=f"parquet.`{people}`")
+assert longer.rows == near.rows
+assert longer.counts(["sex"]).size.tolist() == near.counts(["sex"]).size.tolist()
 for name, recipe in (("k", k), ("noise", noise)):
     rows = []
     for where, table in (("far", far), ("near", near)):

@@ -52,7 +52,9 @@ def saved(release, folder):
 
 @pytest.mark.filterwarnings("ignore:[^\n]*(generalised|level)")
 @pytest.mark.usefixtures("lazy_files")
-def test_a_release_takes_few_jobs_and_has_the_bytes_of_duckdb(local, people, tmp_path):
+@pytest.mark.parametrize("source", ["people", "adult"])
+def test_a_release_takes_few_jobs_and_has_the_bytes_of_duckdb(local, request, tmp_path, source):
+    people = request.getfixturevalue(source)
     before = job_total()
     table = vd.open(local, ROLES, table=f"parquet.`{people}`")
     fitted = recipe().fit(table)
@@ -360,32 +362,7 @@ def test_private_counts_are_taken_in_spark(local, people, method):
 @pytest.mark.usefixtures("lazy_files")
 def test_a_plan_writes_a_table_of_the_catalogue(local, people, tmp_path, veladura):
     name = f"protected_{uuid4().hex[:8]}"  # a session may outlive the test, and its tables with it
-    roles = "\n".join(f'{column} = {{ role = "quasi-identifier" }}' for column in QUASI)
-    (tmp_path / "plan.toml").write_text(f"""
-[source]
-url = "{local}"
-table = "parquet.`{people}`"
-
-[columns]
-{roles}
-ward = {{ exact = "made up" }}
-weight = {{ exact = "made up" }}
-number = {{ exact = "made up" }}
-
-[[step]]
-method = "k-anonymity"
-quasi_identifiers = {list(QUASI)}
-k = 3
-max_suppression = 0.1
-hierarchies = {{ age = {{ widths = [10, 30] }} }}
-
-[release]
-folder = "out/release"
-table = "{name}"
-
-[custodian]
-folder = "safe"
-""")
+    write_plan(tmp_path, local, people, name, "safe")
     done = veladura("run", "plan.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     written = spark_session().table(name).toArrow()

@@ -113,7 +113,7 @@ def test_folders_that_name_a_value_are_one_table_in_duckdb_and_spark(people, tmp
 
 
 @pytest.mark.usefixtures("lazy_files")
-@pytest.mark.parametrize("method", ["k-anonymity", "noise"])
+@pytest.mark.parametrize("method", ["k-anonymity", pytest.param("noise", marks=pytest.mark.slow)])
 def test_a_table_of_the_catalogue_is_read_as_any_other(places, method, monkeypatch):
     """Written by `saveAsTable`, opened by its name and as a frame; the release is that of a file.
 

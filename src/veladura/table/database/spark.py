@@ -18,6 +18,12 @@ import pyarrow.parquet as pq
 
 from veladura.errors import DataError, PlanError
 from veladura.table.database.scratch import scratch_folder
+from veladura.table.database.spark_paths import (
+    local_folder,
+    path_to_read,
+    path_to_write,
+    refuse_unreachable,
+)
 
 if TYPE_CHECKING:
     import ibis
@@ -44,6 +50,18 @@ def is_spark_url(text: str) -> bool:
     [True, True, True, False]
     """
     return text.startswith(("spark://", "sc://", "spark-connect://", "spark:"))
+
+
+def plain_name(table: str) -> str:
+    """Return what a table is called in records: files by their own name, not by where they are.
+
+    Examples
+    --------
+    >>> plain_name("parquet.`/data/register/people.parquet`"), plain_name("health.people")
+    ('people', 'health.people')
+    """
+    files = _FILES.match(table)
+    return table if files is None else Path(files.group(2)).stem or files.group(1)
 
 
 def is_spark_frame(source: Any) -> bool:
@@ -80,7 +98,7 @@ def connect_spark(url: str) -> Any:
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
-        builder = builder.config("spark.local.dir", str(scratch_folder()))
+        builder = builder.config("spark.local.dir", local_folder(scratch_folder()))
     session = (
         builder.master(master)
         .config("spark.ui.enabled", "false")
@@ -283,11 +301,12 @@ def counted_parts(frame: Any, folder: Path, by: str | None = None) -> list[Path]
     from pyspark.sql import Observation
     from pyspark.sql.functions import count as count_rows
 
+    refuse_unreachable(frame.sparkSession, folder.parent)
     # Spark's own default (INT96) counts nanoseconds, which other readers do not have for far years
     frame.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     written = Observation()
     writer = frame.observe(written, count_rows("*").alias("rows")).write
-    (writer if by is None else writer.partitionBy(by)).parquet(folder.absolute().as_uri())
+    (writer if by is None else writer.partitionBy(by)).parquet(path_to_write(folder))
     files = sorted(folder.glob("**/part-*.parquet"))
     if sum(pq.read_metadata(file).num_rows for file in files) != written.get["rows"]:
         msg = (
@@ -311,7 +330,7 @@ def save_spark_table(backend: Any, rows: pa.Table | Path, name: str) -> None:
     """
     session = backend._session  # noqa: SLF001
     frame = (
-        session.read.parquet(rows.absolute().as_uri())
+        session.read.parquet(path_to_read(rows))
         if isinstance(rows, Path)
         else session.createDataFrame(rows)
     )
