@@ -123,7 +123,7 @@ def main(data: Path, tables: tuple[str, ...] = SMALL) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for task in (task for task in TASKS if task.name in tables):
-            frame = pd.read_csv(data / task.path, sep=task.separator)
+            frame = task.frame(data)
             print(f"\n{task.name}: two-way S_pMSE, tree, replicated uniques %, DiSCO %, cpu s")
             for name, model in MODELS.items():
                 start = time.process_time()

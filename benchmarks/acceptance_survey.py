@@ -51,7 +51,7 @@ PRIVATE = {
     "domain": {"sex": ["female", "male"], "work": list(WORK)},
     "bounds": {"income": (0, 200_000), "rent": (0, 3000)},
     "bins": {
-        "income": [1, 5e3, 1e4, 2e4, 3e4, 4e4, 5e4, 7e4, 1e5],
+        "income": [1, 5e3, 1e4, 2e4, 3e4, 4e4, 5e4, 7e4, 1e5, 1.4e5],
         "weight": 5,
         # rents are asked in tens: edges between them
         "rent": [295, 395, 495, 595, 695, 795, 995, 1295, 1595, 1995],

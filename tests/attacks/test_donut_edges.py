@@ -29,6 +29,7 @@ from veladura.methods.geography.circles import Circles, circles_of
 
 HOMES, SIDE, SPREAD = 5_000, 10_000.0, 3_545.0
 INNER, OUTER, K = 52.0, 260.0, 5
+pytestmark = pytest.mark.xdist_group("donut-edges")  # one preparation for all of them
 TOWNS = [(shape, seed) for shape in ("round", "square") for seed in range(4)]
 ODDS = 0.5 - 1e-9
 

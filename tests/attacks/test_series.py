@@ -27,7 +27,7 @@ age = {{role = "quasi-identifier"}}
 zip = {{role = "quasi-identifier", kind = "category"}}
 [[step]]
 method = "k-anonymity"
-k = 5
+k = {k}
 quasi_identifiers = ["age", "zip"]
 max_suppression = 0
 levels = {{ age = {age}, zip = {zip} }}
@@ -54,8 +54,8 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def released(home, name, age, zip_, series='series = "register"'):
-    text = PLAN.format(age=age, zip=zip_, name=name, series=series)
+def released(home, name, age, zip_, series='series = "register"', k=5):
+    text = PLAN.format(age=age, zip=zip_, name=name, series=series, k=k)
     (home / f"{name}.toml").write_text(text, encoding="utf-8")
     run(read_plan(home / f"{name}.toml"))
     return pd.read_parquet(home / "out" / name / "data" / "dataset-1.parquet")
@@ -100,6 +100,23 @@ def test_the_consistent_release_tells_nothing_new(home):
     below, fewest = found_people(home, first, second)
     assert below == 0
     assert fewest >= 5
+
+
+def test_a_smaller_k_for_the_same_people_is_an_attack_on_the_larger_one(home):
+    """k = 20, then k = 3: with the second file the intruder is among fewer than twenty again."""
+    coarse = released(home, "one", 1, 1, k=20)
+    fine = released(home, "careless", 1, 0, series="", k=3)
+    people = pd.read_csv(home / "people.csv", dtype={"zip": str})
+    alone = Counter(fits(people, coarse))
+    assert min(alone.values()) >= 20  # what the first file promised, and keeps
+    pairs = list(zip(fits(people, coarse), fits(people, fine), strict=True))
+    sizes = Counter(pairs)
+    below = sum(sizes[pair] < 20 for pair in pairs)
+    assert below > 500
+    with pytest.raises(GateError, match=rf"{below:,} of 2,000 people .* k = 20"):
+        released(home, "two", 1, 0, k=3)
+    again = released(home, "same", 1, 1, k=3)  # the control: the same classes under a smaller k
+    assert set(fits(people, again)) == set(alone)
 
 
 CUBE = """

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.errors import PromiseError
+from veladura.errors import PlanError, PromiseError
 
 FRAME = pd.DataFrame({"zip": ["a"] * 50 + ["b"], "sex": ["f", "m"] * 25 + ["x"], "age": [30] * 51})
 ANONYMOUS = vd.KAnonymity(
@@ -50,3 +51,14 @@ def test_pictures_of_values_that_a_later_step_replaces_are_the_custodians():
         for release in (alone.protect(frame, seed=1), chained.protect(frame, seed=1))
     ]
     assert titles == [[True, False], [False, True]]
+
+
+def test_a_table_that_does_not_fit_names_the_step_that_holds_it(tmp_path, monkeypatch):
+    """Not the chain: the step is what to change."""
+    path = tmp_path / "wide.parquet"
+    pd.DataFrame({f"x{i}": np.arange(1_000.0) % 97 for i in range(12)}).to_parquet(path)
+    monkeypatch.setenv("VELADURA_HELD_CELLS", "0")
+    monkeypatch.setattr("veladura.base.memory.cells_within", lambda: 5_000)
+    steps = vd.Steps([vd.TopCode(columns={"x1": 90.0}), vd.Swap(columns=["x0"])])
+    with pytest.raises(PlanError, match="and the step 'swap' holds them all"):
+        steps.protect(vd.open(path))

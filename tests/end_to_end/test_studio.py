@@ -78,7 +78,13 @@ def test_k_anonymity_with_a_chosen_node(page, tmp_path, veladura):
     assert mine == run_elsewhere(veladura, folder, tmp_path)
 
 
-@pytest.mark.parametrize("method", ["cart", "critical-cart", "geography"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "cart",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("critical-cart", "geography")),
+    ],
+)
 def test_synthetic_families(method, page, tmp_path, veladura):
     folder = tmp_path / "work"
     folder.mkdir()

@@ -278,6 +278,8 @@ def manifests(folder: Path, rng: random.Random, stock: Path) -> Callable[[], obj
                 0.95,
                 None,
                 design=True,
+                replication=None,
+                rho=None,
                 robust=False,
                 ratios=False,
                 tests=[],

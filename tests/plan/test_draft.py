@@ -67,3 +67,28 @@ def test_every_setting_of_a_whole_protection_has_a_comment():
     for (_, name), i in first.items():
         if name in wanted:
             assert lines[i - 1].startswith("# "), name
+
+
+@pytest.mark.parametrize(
+    ("audience", "purpose"),
+    [
+        (None, None),
+        ("open-data", "open-data"),
+        ("researchers", "analysis"),
+        ("one-partner", "analysis"),
+    ],
+)
+@pytest.mark.parametrize("method", ["cart", "households"])
+def test_the_purpose_of_a_synthesis_follows_from_its_audience(method, audience, purpose):
+    text = draft(str(example.path("clinic.csv")), method=method, audience=audience)
+    (recipe,) = recipes_of(parse_plan(text).recipe)
+    assert recipe.purpose == purpose
+
+
+def test_comments_say_which_settings_are_harmful_for_inference():
+    step = step_of(draft(str(example.path("clinic.csv")), method="cart"))
+    for setting in ("prune", "complexity", "order"):
+        found = re.search(rf"(?m)((?:^# # .*\n)+)^# {setting} = ", step)
+        assert found is not None
+        meaning = found[1].replace("\n# # ", " ").lower()
+        assert "harmful for inference" in meaning, setting

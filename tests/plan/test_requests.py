@@ -231,3 +231,28 @@ def test_three_recipients_who_know_more_together_are_refused():
     (line,) = _in_all(entries)
     assert line.startswith("north, south, east: 1 of 36 people are in groups of fewer than k = 2")
     assert _in_all(entries[:2]) == []
+
+
+def test_another_k_for_another_recipient_breaks_the_larger_one_unless_accepted(home):
+    """Whoever holds both files is among fewer than the larger k; the numbers are by pandas."""
+    many, few = 'name = "many"\nk = 400', 'name = "few"\nk = 5'
+    both = plan(home, many, few)
+    with pytest.raises(GateError, match=r"of 1,500 people are in groups of fewer than k = 400"):
+        run_requests(both)
+    assert not (home / "out").exists()
+    run_requests(plan(home, 'name = "a"\nk = 5', few))  # the control: one and the same k
+    text = (home / "plan.toml").read_text(encoding="utf-8")
+    text = PLAN + f"\n[[request]]\n{many}\n\n[[request]]\n{few}\n"
+    reason = "the second office keeps its file for itself"
+    text = text.replace("[custodian]", f'[custodian]\nbreaks_earlier = "{reason}"')
+    text = text.replace("out/people", "out/again").replace("safe/people", "safe/again")
+    (home / "plan.toml").write_text(text, encoding="utf-8")
+    outcomes, told = run_requests(read_plan(home / "plan.toml"))
+    frames = {name: outcome.release.datasets[0] for name, outcome in outcomes.items()}
+    pairs = pd.concat([frames[n][["age", "zip"]].astype(str) for n in ("many", "few")], axis=1)
+    sizes = Counter(map(tuple, pairs.to_numpy()))
+    below = sum(sizes[tuple(pair)] < 400 for pair in pairs.to_numpy())
+    assert any(f"{below:,} of 1,500 people" in line and "accepted" in line for line in told)
+    for name in ("many", "few"):
+        path = home / "out" / "again" / name / "manifest.json"
+        assert json.loads(path.read_text())["loosened"][0]["reason"] == reason

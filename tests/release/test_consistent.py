@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -198,3 +199,25 @@ def test_another_design_is_refused(home):
     other = 'columns = ["income", "age"]\nm = 2'
     with pytest.raises(PlanError, match="they cannot be consistent"):
         run(plan(home, "two", "year2.csv", settings=other))
+
+
+def said_of(made) -> str:
+    """Return what a run warns of."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        run(made)
+    return " ".join(str(warning.message) for warning in said)
+
+
+def test_an_earlier_release_that_kept_nothing_is_told_not_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
+    years(tmp_path)
+    plain = 'series = "panel"'
+    said_of(plan(tmp_path, "one", "year1.csv", custodian=plain))
+    told = said_of(plan(tmp_path, "two", "year2.csv"))
+    assert re.search(r"'one' of [-0-9]+ kept no values.*everybody in this release is drawn", told)
+    # the control: the last one kept its values
+    assert "kept no values" not in said_of(plan(tmp_path, "three", "year2.csv"))
+    said_of(plan(tmp_path, "four", "year2.csv", custodian=plain))
+    told = said_of(plan(tmp_path, "five", "year2.csv"))
+    assert re.search(r"'four' of [-0-9]+ kept no values.*values of the release before", told)

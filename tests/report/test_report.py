@@ -434,3 +434,19 @@ def test_shares_of_people_are_counted_on_the_page(release, assessment):
     count = round(uniques.estimate.value * 5000)
     text = " ".join(Page(page(release, assessment)).text)
     assert f"{count:,} of 5,000 people" in text
+
+
+def test_the_page_says_that_membership_inference_was_not_tried_without_a_control_group():
+    rng = np.random.default_rng(6)
+    people = pd.DataFrame({"age": rng.integers(20, 70, 400), "pay": rng.normal(50, 9, 400).round()})
+    others = pd.DataFrame({"age": rng.integers(20, 70, 200), "pay": rng.normal(50, 9, 200).round()})
+    release = vd.Noise(columns=["pay"]).protect(people, seed=1)
+    sentence = "not measured, no control group was kept."
+    alone, beside = (vd.assess(people, release, control=own) for own in (None, others))
+    for audience in ("public", "custodian"):
+        page = render(gather(release, alone, audience=audience))
+        assert re.sub("<[^>]*>", "", page).count(sentence) == 1
+        tried = render(gather(release, beside, audience=audience))
+        assert sentence not in re.sub("<[^>]*>", "", tried)  # the control
+    # nothing was measured at all
+    assert sentence not in re.sub("<[^>]*>", "", render(gather(release)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import veladura as vd
 from veladura.cli.main import app
 from veladura.errors import DataError, PlanError
+from veladura.plan.draft import draft
 from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
@@ -41,6 +43,12 @@ def test_counts_that_are_none_are_refused_without_a_value(wrong: Any) -> None:
     frame.loc[1, "n"] = wrong
     with pytest.raises(DataError, match="negative or not a whole number in 1 rows"):
         vd.open(frame, counts="n")
+
+
+@pytest.mark.parametrize("counts", [[1e30, 0, 0, 0], [5 * 10**18, 5 * 10**18, 0, 0]])
+def test_counts_beyond_whole_numbers_are_refused_in_words(counts: list[Any]) -> None:
+    with pytest.raises(DataError, match=r"1e\+(30|19) rows, more than 50,000,000"):
+        vd.open(CELLS.assign(n=counts), counts="n")
 
 
 def test_other_columns_cannot_count() -> None:
@@ -97,3 +105,26 @@ folder = "safe/record"
     assert pd.read_csv(file)["n"].sum() == 200
     refused = CliRunner().invoke(app, ["counts", str(outcome.folder), "--out", str(file)])
     assert refused.exit_code != 0
+
+
+def test_statistics_are_no_rows_to_count(tmp_path: Path) -> None:
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    frame = pd.DataFrame({"age": np.arange(400) % 80})
+    made = vd.PrivateSummary(columns=["age"], bounds={"age": [0, 100]}, epsilon=1)
+    folder = made.protect(frame).save(tmp_path / "a" / "out", tmp_path / "b" / "safe")
+    file = tmp_path / "counts.csv"
+    refused = CliRunner().invoke(app, ["counts", str(folder), "--out", str(file)])
+    assert refused.exit_code != 0
+    assert not file.exists()
+    with pytest.raises(PlanError, match="nothing to count"):
+        vd.load(folder).counts()
+
+
+def test_a_drafted_plan_says_which_column_looks_like_counts(tmp_path: Path) -> None:
+    CELLS.to_csv(tmp_path / "cells.csv", index=False)
+    text = draft(str(tmp_path / "cells.csv"), method="noisy-counts")
+    assert '\n# counts = "n"\n' in text
+    uncommented = text.replace('\n# counts = "n"', '\ncounts = "n"')
+    assert tomllib.loads(uncommented)["source"]["counts"] == "n"
+    ROWS.assign(n=1).to_csv(tmp_path / "rows.csv", index=False)  # combinations repeat: people
+    assert "counts =" not in draft(str(tmp_path / "rows.csv"), method="noisy-counts")

@@ -226,3 +226,36 @@ def test_the_age_of_a_patient_at_each_visit_makes_no_people_of_visits(tmp_path):
     staff = staff.assign(age=once + staff.groupby("works_for").cumcount() // 2)
     chain_ = drafted(tmp_path, firms, staff)
     assert vd.open_linked(*chain_).person == "firm"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (
+            lambda p, v: (p, v.assign(patient=v.patient.where(v.index > 2, -5))),
+            "3 rows of 'visits'",
+        ),
+        (lambda p, v: (pd.concat([p, p[:2]]), v), "2 rows of 'people' repeat a 'who'"),
+        (
+            lambda p, v: (
+                pd.concat([p, p[:1]]),
+                v.assign(patient=v.patient.where(v.index > 0, -5)),
+            ),
+            "1 rows of 'visits' have a 'patient' that 'people' lacks and 1 rows of 'people'",
+        ),
+    ],
+    ids=["orphans", "repeated", "both"],
+)
+def test_the_nearest_link_is_named_with_the_rows_that_break_it(spoil, words):
+    people, visits = spoil(*people_and_visits(300))
+    with pytest.raises(PlanError, match="nearest to a link is 'patient' of 'visits'") as refused:
+        find_links({"people": people, "visits": visits})
+    assert words in str(refused.value)
+    assert "-5" not in str(refused.value)  # no value of the data
+
+
+def test_tables_that_have_nothing_in_common_have_no_nearest_link():
+    people, visits = people_and_visits(300)
+    others = visits.assign(patient=visits.patient + 1_000_000)
+    with pytest.raises(PlanError, match="no chain of at most"):
+        find_links({"people": people, "visits": others[["patient", "ward"]]})

@@ -14,13 +14,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from veladura.base.visible import visible
+from veladura.cli.sampling import asked_sampling
 from veladura.cli.tables import PlainConsole, print_table
 from veladura.errors import PlanError, VeladuraError
 
 if TYPE_CHECKING:
+    from veladura.core.release import Release
     from veladura.inference.analysis import Analysis
     from veladura.inference.hypotheses import Test
     from veladura.inference.posterior.compare import Questions
+    from veladura.inference.survey import Sampling
 
 _console = PlainConsole(highlight=False)
 HEADINGS = {
@@ -43,6 +46,8 @@ def show_model(
     weights: str | None,
     *,
     design: bool,
+    replication: str | None,
+    rho: float | None,
     robust: bool,
     ratios: bool,
     tests: Sequence[str],
@@ -56,14 +61,17 @@ def show_model(
     from veladura.inference.survey import Sampling
     from veladura.release.package import load
 
+    release = load(folder, large=large)
     analysis = analyze(
-        load(folder, large=large),
+        release,
         formula,
         family=family,
         level=level,
-        weights=weights,
+        weights=weights if replication is None and rho is None else None,
         robust=robust,
-        sampling=None if design or weights else Sampling(),
+        sampling=(
+            _sampling(release, weights, replication, rho) if design or weights else Sampling()
+        ),
     )
     results = _tests(analysis, tests)
     if picture is not None:
@@ -85,6 +93,15 @@ def show_model(
     for label, path in (("picture", picture), ("table", out)):
         if path is not None:
             _console.print(f"{label:10} {path}", markup=False, soft_wrap=True)
+
+
+def _sampling(
+    release: Release, weights: str | None, replication: str | None, rho: float | None
+) -> Sampling | None:
+    """Return a design with declared replicates made as told; None for weights or the declared."""
+    if replication is None and rho is None:
+        return None
+    return asked_sampling(release, {"weights": weights}, (), replication, rho)
 
 
 def _tests(analysis: Analysis, asked: Sequence[str]) -> list[Test]:

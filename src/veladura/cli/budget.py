@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
@@ -10,6 +11,10 @@ from rich.table import Table
 from veladura.cli.show import say
 from veladura.cli.tables import PlainConsole, print_table
 
+if TYPE_CHECKING:
+    from veladura.plan.what_if import WhatIf
+
+MOST_TABLES = 12
 _console = PlainConsole(highlight=False)
 
 
@@ -65,7 +70,7 @@ def show_what_if(path: Path, rows: int | None) -> None:
             "-" if row.half_width is None else f"{row.half_width:.4f}",
             row.expected.verdict,
             f"{row.odds:.3g}",
-            *(f"{row.belief(prior):.1%}" for prior in PRIORS),
+            *(share_words(row.belief(prior)) for prior in PRIORS),
         )
     print_table(_console, table)
     say(
@@ -74,5 +79,41 @@ def show_what_if(path: Path, rows: int | None) -> None:
         " person, who believed that much before.",
         quiet=False,
     )
+    _show_tables(seen)
     for words in seen.better:
         say(f"better: {words}", quiet=False)
+
+
+def _show_tables(seen: WhatIf) -> None:
+    """Show what each table of a workload can be expected to be, the worst first."""
+    if not seen.tables:
+        return
+    say(f"\nBy table, at epsilon = {seen.own.epsilon:g}, the worst first:", quiet=False)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("columns")
+    for heading in ("cells", "expected error", seen.reading.interval):
+        table.add_column(heading, justify="right")
+    table.add_column("verdict")
+    for row in seen.tables[:MOST_TABLES]:
+        table.add_row(
+            escape(" x ".join(row.columns)),
+            f"{row.cells:,}",
+            f"{row.expected.error:.3f}",
+            f"{row.half_width:.4f}",
+            row.expected.verdict,
+        )
+    print_table(_console, table)
+    if len(seen.tables) > MOST_TABLES:
+        say(f"and {len(seen.tables) - MOST_TABLES} tables of less error.", quiet=False)
+
+
+def share_words(share: float) -> str:
+    """Return a belief in per cent; one that is not certain is not rounded to certainty.
+
+    Examples
+    --------
+    >>> share_words(0.232), share_words(0.99996)
+    ('23.2%', '>99.9%')
+    """
+    words = f"{share:.1%}"
+    return ">99.9%" if words == "100.0%" and share < 1 else words

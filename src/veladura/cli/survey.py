@@ -9,6 +9,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from veladura.cli.sampling import asked_sampling
 from veladura.cli.tables import PlainConsole, print_table
 from veladura.errors import PlanError
 
@@ -24,12 +25,13 @@ def show_survey(
     level: float,
     design: Mapping[str, str | None],
     replicates: Sequence[str],
-    replication: str,
+    replication: str | None,
+    rho: float | None,
     out: Path | None,
     large: bool,
 ) -> None:
     """Show estimates of a release, one row each."""
-    from veladura.inference.survey import Sampling
+    from veladura.inference.survey import Sampling, known_replicates
     from veladura.inference.totals import survey_mean, survey_ratio, survey_total
     from veladura.release.package import load
 
@@ -40,9 +42,7 @@ def show_survey(
         )
         raise PlanError(msg)
     release = load(folder, large=large)
-    sampling = None
-    if any(design.values()) or replicates:
-        sampling = Sampling(**design, replicates=tuple(replicates), replication=replication)  # type: ignore[arg-type]
+    sampling = asked_sampling(release, design, replicates, replication, rho)
     settings: dict[str, Any] = {"by": by, "level": level, "sampling": sampling}
     rows: list[tuple[str, str, Any]] = [
         (f"{what} of", name, estimate(release, name, **settings))
@@ -57,6 +57,8 @@ def show_survey(
         ratio = survey_ratio(release, above.strip(), below.strip(), **settings)
         rows.append(("ratio of", text, ratio))
     used = sampling or Sampling.declared(release.tables[0].table.units.schema)
+    if used.replicates:
+        used, _ = known_replicates(used, release.tables[0].fetched())
     listed = [
         (f"{what} {name}" + (f", {by} = {group}" if by else ""), *figures)
         for what, name, combined in rows

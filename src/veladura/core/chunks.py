@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
 
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 R = TypeVar("R", bound=Recipe)
+SEVERAL_ROWS = (
+    "people or households have several rows here, which are treated together: no chunk of rows can"
+    " be drawn.\n\nHint: draw the whole table with sample(), or drop the column of their numbers."
+)
 _FEW = 50  # rows of the sample that are treated to see what columns come out
 
 
@@ -158,7 +162,16 @@ class RowWise(Fitted[R]):
         rows
             In the types and under the names of the table.
         """
-        return self._chunk(rows, stream).data
+        if self.table.whole is not None:
+            raise PlanError(SEVERAL_ROWS)
+        return self.by_value()._chunk(rows, stream).data  # noqa: SLF001
+
+    def by_value(self) -> Self:
+        """Return the method for rows that it need not have been fitted to; by default as it is.
+
+        What it knows of a row must be found by the row's values, not by its place in the table.
+        """
+        return self
 
     def _chunk(self, rows: pa.Table, stream: ChunkStream) -> Table:
         columns = {}
@@ -220,6 +233,10 @@ class FittedChunks(Fitted[R]):
     def of(cls, recipe: R, table: Table, method: RowWise[R]) -> FittedChunks[R]:
         """Return a method that was fitted to a sample of a table."""
         return cls(recipe, table, no_codes(), method)
+
+    def draw_chunk(self, rows: pa.Table, stream: ChunkStream) -> pa.Table:
+        """Return some rows as they are released; by the method that was fitted to the sample."""
+        return self.method.draw_chunk(rows, stream)
 
     def draw(self, context: Context) -> Drawn:
         """Draw the datasets into private scratch."""

@@ -17,10 +17,14 @@ from veladura.core.making import released
 from veladura.core.promise import Check, Promise
 from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased, Rule
+from veladura.errors import PlanError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from veladura.base.arrays import Ints
     from veladura.base.expression import Expression
+    from veladura.base.streams import ChunkStream
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -121,6 +125,7 @@ class Recipe(ABC):
 
     method: ClassVar[str]
     linked_tables: ClassVar[str] = "keeps the rows of linked tables, under new keys"
+    by_row: ClassVar[bool] = False  # equal values may become different ones: a draw for each row
     sentence: ClassVar[str]  # what the method did to the data, for a reader of the report
     caution: ClassVar[str] = ""  # what it does to a model of its columns, for an analyst
     checks: ClassVar[Mapping[str, Check]] = {}  # how each of its promises is proved
@@ -211,16 +216,23 @@ class Recipe(ABC):
 
     def prepared(self, table: Any) -> Table:
         """Return a table as `apply` wants it: without identifiers, and in memory if need be."""
+        from veladura.core.linking import refuse_linked
+        from veladura.core.replicates import with_replication
         from veladura.table.source import open as open_table
 
         opened = open_table(table).without_identifiers()
+        refuse_linked(self, opened)
         if self.leaves_rows(opened):
             return opened
         near = self.reads_rows() or (opened.whole is not None and not self.private)
         if near:
             cells = opened.rows * len(opened.units.names)
-            refuse_beyond(cells, opened.source.name, f"the method {self.method!r}")
-        return opened.fetched() if near else opened
+            refuse_beyond(cells, opened.source.name, self.who_holds(opened))
+        return with_replication(opened.fetched()) if near else opened
+
+    def who_holds(self, table: Table) -> str:  # noqa: ARG002
+        """Return who needs all rows of a table in memory, for a message."""
+        return f"the method {self.method!r}"
 
     def comes_in_chunks(self) -> bool:
         """Whether rows of a table that is not held may come in chunks, with these settings."""
@@ -243,6 +255,18 @@ class Recipe(ABC):
     def leaves_out(self) -> tuple[str, ...]:
         """Return the columns that the method does not release; by default none."""
         return ()
+
+    def parts(self) -> tuple[Recipe, ...]:
+        """Return the recipes that it is made of, in order; by default itself."""
+        return (self,)
+
+    def leaves_out_units(self, table: Table) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the columns of people and households whose numbers it does not release."""
+        return ()
+
+    def counts_households(self) -> bool:
+        """Whether a promise counts households, so that their numbers are released."""
+        return False
 
     def reads_as_given(self) -> tuple[str, ...]:
         """Return the columns that no earlier step may have changed; by default none matter."""
@@ -385,6 +409,23 @@ class Fitted(ABC, Generic[R]):
     @abstractmethod
     def draw(self, context: Context) -> Drawn:
         """Return the datasets and everything that may be said of them."""
+
+    def draw_chunk(self, rows: pa.Table, stream: ChunkStream) -> pa.Table:
+        """Return some rows as they are released; only methods that treat rows by themselves can.
+
+        Parameters
+        ----------
+        rows
+            In the types and under the names of the table.
+        stream
+            The random streams of this chunk.
+        """
+        del rows, stream
+        msg = (
+            f"the method {self.recipe.method!r} treats all rows of a table together, so that no"
+            " chunk of them can be drawn.\n\nHint: draw the whole table with sample()."
+        )
+        raise PlanError(msg)
 
 
 def context_of(

@@ -15,7 +15,7 @@ import numpy as np
 from veladura.base.memory import refuse_to_hold
 from veladura.core.linked import CHECKS as LINKED
 from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, prove
-from veladura.errors import PromiseError, VeladuraWarning
+from veladura.errors import PlanError, PromiseError, VeladuraWarning
 from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
@@ -222,6 +222,12 @@ class Release:
         """
         from veladura.table.frames.conversion import count_frame
 
+        if self.rule.statistics:
+            msg = (
+                "this release holds statistics and no rows of people: there is nothing to"
+                " count.\n\nHint: read value, lower and upper from its data file."
+            )
+            raise PlanError(msg)
         return [
             count_frame(dataset.table, list(columns or dataset.table.names))
             for dataset in self.tables

@@ -117,11 +117,23 @@ class Steps(Recipe):
         """Return the columns that some step replaces or answers for."""
         return tuple(dict.fromkeys(name for r in self.recipes for name in r.changes(names)))
 
+    def parts(self) -> tuple[Recipe, ...]:
+        """Return the recipes, first to last."""
+        return tuple(self.recipes)
+
     def leaves_rows(self, table: Table) -> bool:
         """Whether rows stay where they live: every step counts them, or treats them in chunks."""
         lazy = [recipe.leaves_rows(table) for recipe in self.recipes]
         counts = [recipe.inside or recipe.private for recipe in self.recipes]
         return any(lazy) and all(one or other for one, other in zip(lazy, counts, strict=True))
+
+    def who_holds(self, table: Table) -> str:
+        """Return the steps that need all rows in memory: these are to be changed."""
+        there = [r.inside or r.private or r.leaves_rows(table) for r in self.recipes]
+        holding = [r.method for r, stays in zip(self.recipes, there, strict=True) if not stays]
+        if not holding:  # each could do without, but rows of one step must be linked to the next
+            return "the chain of the steps " + ", ".join(repr(r.method) for r in self.recipes)
+        return f"the step{'s' * (len(holding) > 1)} " + " and ".join(map(repr, holding))
 
     def reads_rows(self) -> bool:
         """Whether rows are fetched: unless all steps work inside, so that rows stay linked."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from veladura.core.lookups import telling_keys
 from veladura.core.promise import unit_of
 from veladura.errors import PlanError
 from veladura.table.schema import UNITS
@@ -18,27 +19,34 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 
+# would link people of different classes, or tell those of one class apart
+LEFT_OUT = ("household", "lookup")
+
+
 def with_new_numbers(release: Release, streams: Streams) -> Release:
     """Return the release with new numbers for people and households, none of them the old one.
 
     Where a promise counts people in classes, numbers hold within a class only: the files prove how
     many people share it, and rows that a person has in two classes cannot be linked. Households
     would link them, and are left out, unless it is households that are counted. New rows belong to
-    nobody and have no numbers.
+    nobody and have no numbers. What rows look up is not counted, and left out of classes too.
     """
     source = None if release.original is None else release.original.units
     if source is None or not (names := source.schema.of_role(*UNITS)):
         return release
-    linked = all(dataset.table.whole is not None for dataset in release.tables)
+    wholes = [dataset.table.whole for dataset in release.tables]
+    linked = [name for name in names if all(w is not None and name in w.names for w in wholes)]
     sets = _counted_in(release.promises)
     classes = list(dict.fromkeys(name for columns in sets for name in columns))
     roles = {name: source.schema[name].role for name in names}
     grouped = any("k" in promise.settings for promise in release.promises)
     counted = {unit for p in release.promises if (unit := unit_of(p.settings)) is not None}
+    telling = telling_keys(release)
     kept = [
         name
-        for name in names
-        if linked and (name in counted or not (grouped and roles[name] == "household"))
+        for name in linked
+        if name in counted or not (grouped and roles[name] in LEFT_OUT)
+        if name not in telling
     ]
     _refuse_several_classes(release, sets, classes)
     tables = tuple(
@@ -46,7 +54,12 @@ def with_new_numbers(release: Release, streams: Streams) -> Release:
         for i, dataset in enumerate(release.tables)
     )
     said = {
-        name: _said(name, roles[name], classes, kept=name in kept, linked=linked) for name in names
+        name: _said(name, roles[name], classes, kept=name in kept, linked=name in linked)
+        for name in names
+    } | {
+        name: f"{name} is not released: rows that look up the same would tell by their mean what"
+        " each of them hides, or nothing is looked up."
+        for name in telling
     }
     said |= {
         name: f"{name} keeps the numbers of the earlier release that this one extends; every new"
@@ -121,20 +134,25 @@ def _refuse_several_classes(
 
 def _said(name: str, role: str, classes: Sequence[str], *, kept: bool, linked: bool) -> str:
     """Return what became of a column of units, in one sentence."""
+    a_role = f"an {role}" if role == "episode" else f"a {role}"
+    belong = "look up the same" if role == "lookup" else f"belong to one {role}"
+    if not linked and role == "lookup":
+        return f"{name} is not released: rows were drawn with the columns that are looked up."
     if not linked:
         return (
             f"{name} is not released: rows were drawn as if each were a person of its own, and the"
-            f" link between the rows of a {role} is not kept."
+            f" link between the rows of {a_role} is not kept."
         )
+    if not kept and role == "lookup":
+        return f"{name} is not released: it could tell people of one equivalence class apart."
     if not kept:
         return f"{name} is not released: it would link people of different equivalence classes."
     if classes:
         return (
             f"{name} has new numbers, drawn at random within each combination of"
-            f" {', '.join(classes)}: rows that a {role} has in different combinations cannot be"
+            f" {', '.join(classes)}: rows that {a_role} has in different combinations cannot be"
             " linked."
         )
     return (
-        f"{name} has new numbers, drawn at random: they say which rows belong to one {role}, and"
-        " nothing else."
+        f"{name} has new numbers, drawn at random: they say which rows {belong}, and nothing else."
     )

@@ -20,7 +20,12 @@ from veladura.inference.fitting import fitted, streams
 from veladura.inference.hypotheses import Test
 from veladura.inference.model import LIKELY, Fit
 from veladura.inference.pooling import Pooling, analysed
-from veladura.inference.survey import Sampling, chosen_sampling
+from veladura.inference.survey import (
+    Sampling,
+    check_sampling,
+    chosen_sampling,
+    known_replicates,
+)
 from veladura.inference.term_tests import likelihood_ratio_test, wald_test
 
 if TYPE_CHECKING:
@@ -285,6 +290,10 @@ def analyze(
     design = chosen_sampling(tables[0].schema, weights, sampling)
     if not streams(tables, formula, design):
         release.refuse_large()
+    check_sampling(design, tables[0].names)
+    remarks: tuple[str, ...] = ()
+    if design.replicates:
+        design, remarks = known_replicates(design, tables[0].read())
     return _analyse(
         tables,
         pooling,
@@ -294,6 +303,7 @@ def analyze(
         sampling=design,
         robust=robust,
         release=release,
+        design_remarks=remarks,
     )
 
 
@@ -307,6 +317,7 @@ def _analyse(
     sampling: Sampling,
     robust: bool,
     release: Release | None = None,
+    design_remarks: Sequence[str] = (),
 ) -> Analysis:
     design, fits = fitted(
         tables,
@@ -327,6 +338,7 @@ def _analyse(
     coefficients = pooling.combine(q, v, level, design.names, df, design.response)
     remarks = (
         *([] if release is None else cautions(release, design.columns, formula, design.response)),
+        *design_remarks,
         *_lost_rows(design),
         *(() if release is None or sampling.weights else _unweighted(release)),
     )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints
+from veladura.core.replicates import declared_replication
 from veladura.errors import ColumnError, DataError, PlanError
+from veladura.table.replication import WORDS, Made, Replication, recognised
 
 if TYPE_CHECKING:
     from veladura.table.schema import Role, Schema
-
-Replication = Literal["brr", "fay", "jackknife", "bootstrap"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +35,13 @@ class Sampling:
         and strata and clusters are not used.
     replication
         How the replicates were made: "brr" (balanced repeated replication), "fay" (with ``rho``),
-        "jackknife" (one cluster left out at a time, JK1), or "bootstrap".
+        "jackknife" (one cluster left out at a time, JK1), "jkn" (the same within strata), "jk2"
+        (one of each pair of clusters), or "bootstrap". By default it is recognised from the
+        weights; where that is not possible the replicates are not used, with a warning.
     rho
-        Fay's coefficient.
+        Fay's coefficient; by default that of the weights, else 0.5.
+    scales
+        The factor of the squared deviation of each replicate, for "jkn"; by default by the weights.
     fraction
         A column with the share of the clusters of a stratum that was sampled: the finite population
         correction. Without it clusters count as drawn with replacement.
@@ -55,8 +59,9 @@ class Sampling:
     strata: str | None = None
     cluster: str | None = None
     replicates: tuple[str, ...] = ()
-    replication: Replication = "brr"
-    rho: float = 0.5
+    replication: Replication | None = None
+    rho: float | None = None
+    scales: tuple[float, ...] = ()
     fraction: str | None = None
 
     def __post_init__(self) -> None:
@@ -64,13 +69,20 @@ class Sampling:
             msg = "replicates must be a list of columns.\n\nHint: put the name into brackets."
             raise PlanError(msg)
         object.__setattr__(self, "replicates", tuple(self.replicates))
-        if self.replication not in get_args(Replication):
+        object.__setattr__(self, "scales", tuple(self.scales))
+        if self.replication is not None and self.replication not in get_args(Replication):
             raise PlanError.unknown("replication", str(self.replication), get_args(Replication))
-        if not 0 <= self.rho < 1:
+        if self.rho is not None and not 0 <= self.rho < 1:
             msg = f"rho ({self.rho}) must be at least 0 and below 1."
             raise PlanError(msg)
         if len(self.replicates) == 1:
             msg = "one column of replicate weights shows no variance: at least two are needed."
+            raise PlanError(msg)
+        if self.scales and len(self.scales) != len(self.replicates):
+            msg = (
+                f"scales has {len(self.scales)} numbers for {len(self.replicates)} columns of"
+                " replicate weights: one each is needed."
+            )
             raise PlanError(msg)
 
     @classmethod
@@ -85,11 +97,34 @@ class Sampling:
             return next((name for role in roles for name in schema.of_role(role)), None)
 
         replicates = tuple(schema.of_role("replicate weight"))
-        return cls(
+        design = cls(
             weights=first("weight"),
             strata=first("strata"),
             cluster=first("cluster", "household", "person"),
             replicates=replicates if len(replicates) > 1 else (),
+        )
+        return design.made(declared_replication(schema)) if design.replicates else design
+
+    def made(self, how: Sequence[Made | None]) -> Sampling:
+        """Return the design with what is said, or seen, of how its replicates were made."""
+        said = [own for own in how if own is not None]
+        if len({own.how for own in said}) > 1:
+            words = ", ".join(sorted({own.how for own in said}))
+            msg = (
+                f"the replicate weights are declared to be made in several ways ({words}).\n\nHint:"
+                " declare the same replication for all of them."
+            )
+            raise PlanError(msg)
+        if not said:
+            return self
+        rho = said[0].number if said[0].how == "fay" else None
+        scales = [own.number for own in said if own.how == "jkn" and own.number is not None]
+        full = len(scales) == len(self.replicates)
+        return replace(
+            self,
+            replication=said[0].how,
+            rho=self.rho if rho is None else rho,
+            scales=tuple(scales) if full else self.scales,
         )
 
     @property
@@ -109,24 +144,37 @@ class Sampling:
         return tuple(name for name in (*named, *self.replicates) if name is not None)
 
     @property
-    def scale(self) -> float:
-        """What the sum of squared deviations of the replicate estimates is multiplied with.
+    def factors(self) -> Floats:
+        """What the squared deviation of each replicate estimate is multiplied with.
 
         1 / R for balanced replicates, 1 / (R (1 - rho)^2) for Fay's, (R - 1) / R for the jackknife,
-        1 / (R - 1) for the bootstrap (Wolter 2007, ch. 3-5).
+        (n - 1) / n within a stratum of n clusters, 1 for pairs of clusters, 1 / (R - 1) for the
+        bootstrap (Wolter 2007, ch. 3-5).
         """
-        number = len(self.replicates)
-        return {
-            "brr": 1 / number,
-            "fay": 1 / (number * (1 - self.rho) ** 2),
-            "jackknife": (number - 1) / number,
-            "bootstrap": 1 / (number - 1),
-        }[self.replication]
+        number, rho = len(self.replicates), 0.5 if self.rho is None else self.rho
+        if self.replication == "jkn":
+            return np.array(self.scales)
+        return np.full(
+            number,
+            {
+                "brr": 1 / number,
+                "fay": 1 / (number * (1 - rho) ** 2),
+                "jackknife": (number - 1) / number,
+                "jk2": 1.0,
+                "bootstrap": 1 / (number - 1),
+            }[str(self.replication)],
+        )
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known how the replicates were made, with the numbers that this takes."""
+        return self.replication is not None and (self.replication != "jkn" or bool(self.scales))
 
     def __str__(self) -> str:
         parts = [f"weights {self.weights}"] if self.weights else []
         if self.replicates:
-            return ", ".join([*parts, f"{len(self.replicates)} replicate weights"])
+            how = WORDS[self.replication] if self.replication else "made in a way that is not known"
+            return ", ".join([*parts, f"{len(self.replicates)} replicate weights: {how}"])
         parts += [f"strata {self.strata}"] if self.strata else []
         parts += [f"clusters {self.cluster}"] if self.cluster else []
         return ", ".join(parts)
@@ -146,8 +194,10 @@ class SampledRows:
         Replicate weights, one column each.
     fraction
         The sampled share of the clusters of each row's stratum; 0 for draws with replacement.
-    scale
-        That of the replicates.
+    scales
+        The factors of the replicates.
+    balanced
+        Whether degrees of freedom are one less than the replicates; else the sum of the factors.
     """
 
     weights: Floats = field(repr=False)
@@ -155,13 +205,19 @@ class SampledRows:
     unit: Ints = field(repr=False)
     replicates: Floats = field(repr=False)
     fraction: Floats = field(repr=False)
-    scale: float = 1.0
+    scales: Floats = field(repr=False)
+    balanced: bool = True
 
     @property
     def df(self) -> float:
-        """Degrees of freedom: clusters less strata, or one less than the replicates."""
-        if self.replicates.shape[1]:
+        """Degrees of freedom: clusters less strata, or one less than the replicates.
+
+        Those of a jackknife are the sum of its factors: (n - 1) / n for each of n clusters.
+        """
+        if self.replicates.shape[1] and self.balanced:
             return float(self.replicates.shape[1] - 1)
+        if self.replicates.shape[1]:
+            return float(max(self.scales.sum(), 1.0))
         units = np.unique(self.unit)
         strata = np.unique(self.stratum)
         return float(max(units.size - strata.size, 1))
@@ -199,12 +255,13 @@ class SampledRows:
         """Return the covariance of an estimate from its values with every replicate weight."""
         every = np.array([estimate(column) for column in self.replicates.T])
         off = every - at
-        made: Floats = self.scale * off.T @ off
+        made: Floats = (off * self.scales[:, None]).T @ off
         return made
 
 
 def sampled_rows(rows: pa.Table, sampling: Sampling) -> SampledRows:
     """Return the design of all rows of a dataset."""
+    sampling, _ = known_replicates(sampling, rows)
     number = rows.num_rows
     weights = (
         np.ones(number)
@@ -227,7 +284,62 @@ def sampled_rows(rows: pa.Table, sampling: Sampling) -> SampledRows:
         unit.astype(np.int64),
         np.column_stack(kept) if kept else np.zeros((number, 0)),
         fraction,
-        sampling.scale if kept else 1.0,
+        sampling.factors if kept else np.empty(0),
+        sampling.replication not in ("jackknife", "jkn", "jk2"),
+    )
+
+
+UNKNOWN = (
+    "it is not known how the replicate weights were made, and the weights do not show it: they are"
+    " not used, and errors are those of the weights, strata and clusters that the release has. Name"
+    " it as the survey's documentation does: replication='bootstrap' (--replication bootstrap), or"
+    " one of brr, fay, jackknife, jkn, jk2."
+)
+
+
+def known_replicates(sampling: Sampling, rows: pa.Table) -> tuple[Sampling, tuple[str, ...]]:
+    """Return a design that knows how its replicates were made, and what an analyst must know.
+
+    What is declared counts; else what the weights of the rows show. Where neither tells it the
+    replicates are left out: a guess may be wrong by a factor of several.
+    """
+    if not sampling.replicates:
+        return sampling, ()
+    seen = _seen(sampling, rows)
+    shown = sampling.made(seen)
+    if sampling.replication is None:
+        design = shown
+    elif seen and seen[0].how == sampling.replication:  # the weights may show its numbers
+        design = replace(
+            sampling,
+            rho=shown.rho if sampling.rho is None else sampling.rho,
+            scales=sampling.scales or shown.scales,
+        )
+    else:
+        one = sampling.replication == "jkn" and seen and seen[0].how == "jackknife"
+        design = shown if one and not sampling.scales else sampling  # of one stratum
+    if not design.is_known:
+        return replace(design, replicates=(), replication=None, scales=()), (UNKNOWN,)
+    if seen and not np.allclose(design.factors, shown.factors, rtol=0.01):
+        return design, (_otherwise(design, shown),)
+    return design, ()
+
+
+def _seen(sampling: Sampling, rows: pa.Table) -> tuple[Made, ...]:
+    """Return how the replicates were made, by the weights of the rows; () where unclear."""
+    if sampling.weights is None:
+        return ()
+    base = _weights(rows.column(sampling.weights), sampling.weights)
+    every = [_weights(rows.column(name), name) for name in sampling.replicates]
+    return recognised(base, np.column_stack(every))
+
+
+def _otherwise(design: Sampling, shown: Sampling) -> str:
+    ratio = float(np.sqrt(shown.factors.sum() / design.factors.sum()))
+    told, seen = (WORDS[str(each.replication)] for each in (design, shown))
+    return (
+        f"replicate weights are taken as {told}, as was said, but look like {seen}: errors would"
+        f" then be {ratio:.3g} times as large."
     )
 
 

@@ -21,6 +21,7 @@ from veladura.inference.survey import (
     Sampling,
     check_sampling,
     chosen_sampling,
+    known_replicates,
     sampled_rows,
 )
 from veladura.table.codes import label_text
@@ -53,7 +54,8 @@ def survey_mean(
     level
         The confidence level.
     sampling
-        Weights, strata and clusters. By default those that the roles of the columns declare.
+        Weights, strata, clusters and replicate weights. By default those that the roles of the
+        columns declare.
 
     Examples
     --------
@@ -168,6 +170,9 @@ def _estimated(
     if held or design.is_complex:
         release.refuse_large()
         tables = [dataset.fetched() for dataset in datasets]
+        design, remarks = known_replicates(design, tables[0])
+        for remark in remarks:
+            warnings.warn(remark, VeladuraWarning, stacklevel=3)
         groups = _groups([rows.column(by).unique() for rows in tables] if by else [])
         found = [_held(rows, parts, by, groups, design, divide=divide) for rows in tables]
     else:

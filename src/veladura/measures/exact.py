@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -89,16 +89,20 @@ def exact_facts(
     table.schema.check("names", names)
     table.schema.check("protected", protected)
     telling = Telling(table, next(iter(table.schema.of_role("person")), None))
+    telling.count_ahead([*names, *protected])
     guesses = {name: telling.commonest(name) for name in protected if _can_be_told(telling, name)}
     places = [name for name in table.schema.of_role("geographic") if name in names]
+    released: list[tuple[str, ...]] = [*((name,) for name in names), *combinations(places, 2)]
+    possible = {columns: _can_be_given_back(telling, columns, guesses) for columns in released}
+    telling.cross_ahead((columns, name) for columns in released for name in possible[columns])
     every = [
         ExactFacts(
-            tuple(columns),
+            columns,
             telling.alone(columns),
             telling.people,
-            _given_back(telling, columns, guesses),
+            _given_back(telling, columns, possible[columns], guesses),
         )
-        for columns in [*((name,) for name in names), *combinations(places, 2)]
+        for columns in released
     ]
     return {facts.name: facts for facts in every}
 
@@ -109,8 +113,19 @@ def _can_be_told(telling: Telling, name: str) -> bool:
     return telling.person is not None or shared >= GIVEN_BACK * telling.people
 
 
+def _can_be_given_back(
+    telling: Telling, columns: Sequence[str], protected: Iterable[str]
+) -> list[str]:
+    """Return the protected columns that single columns do not rule out."""
+    return [
+        name
+        for name in protected
+        if name not in columns and telling.most_told(columns, name) >= GIVEN_BACK
+    ]
+
+
 def _given_back(
-    telling: Telling, columns: Sequence[str], guesses: Mapping[str, float]
+    telling: Telling, columns: Sequence[str], possible: Sequence[str], guesses: Mapping[str, float]
 ) -> dict[str, int]:
     """Return the protected columns that some columns give back, with the people concerned.
 
@@ -119,11 +134,6 @@ def _given_back(
     guesses
         By protected column: the share of people whom guessing its commonest value gets right.
     """
-    possible = [
-        name
-        for name in guesses
-        if name not in columns and telling.most_told(columns, name) >= GIVEN_BACK
-    ]
     told = {name: telling.told(columns, name) for name in possible}
     return {
         name: round(share * telling.people)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from veladura.core.release import Release
 from veladura.measures.pairing import pair
+from veladura.methods.critical.promises import critical_rows
 from veladura.methods.geography.placed import changed_columns, step_of_places
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ def number_columns(
 ) -> list[NumberColumn]:
     """Return the number columns that were replaced, or all of a table; coordinates are left out.
 
+    Where a release replaced critical cells only, its columns are those cells: all others are the
+    original ones, by the holder's own choice.
+
     Parameters
     ----------
     original
@@ -45,7 +49,7 @@ def number_columns(
         columns = changed_columns(release) if columns is None else columns
     names = list(both.forms) if columns is None else list(columns)
     both.original.schema.check("columns", names)
-    return [
+    found = [
         NumberColumn(
             name,
             both.original.column(name),
@@ -53,4 +57,26 @@ def number_columns(
         )
         for name in names
         if both.forms.get(name, "labels") != "labels" and name not in places
+    ]
+    return _only_critical(found, release) if isinstance(release, Release) else found
+
+
+def _only_critical(columns: list[NumberColumn], release: Release) -> list[NumberColumn]:
+    """Return the columns with their critical cells only, where only those were replaced."""
+    promise = next((one for one in release.promises if one.name == "critical-cells"), None)
+    if promise is None or not promise.private:
+        return columns
+    cells = [critical_rows(promise, evidence) for evidence in release.evidence()]
+    return [
+        column
+        if column.name not in cells[0]
+        else replace(
+            column,
+            before=column.before.take(cells[0][column.name][0]),
+            after=[
+                after.take(rows[column.name][1])
+                for after, rows in zip(column.after, cells, strict=True)
+            ],
+        )
+        for column in columns
     ]

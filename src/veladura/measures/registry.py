@@ -96,6 +96,17 @@ def is_figure(name: str) -> bool:
     return name in measure.names() or (measure.others is not None and bool(short))
 
 
+def needs_rows(name: str) -> bool:
+    """Whether a figure needs the released rows in memory; others are counted where rows live.
+
+    Examples
+    --------
+    >>> needs_rows("risk.holes.ratio"), needs_rows("risk.classes.smallest")
+    (True, False)
+    """
+    return not measure_named(name.rpartition(".")[0]).counted
+
+
 def meaning_of(name: str) -> str:
     """Return what a figure says.
 

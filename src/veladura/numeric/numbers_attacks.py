@@ -122,7 +122,7 @@ class Outermost:
         Whether the number is more than three times as far out as the third.
     by_chance
         Share of the datasets whose outermost number the same guesses, from the other datasets, come
-        within 10 % of: how often they are right by chance.
+        within 10 % of: how often they are right by chance. None for one dataset.
     fine
         Whether numbers of the column may differ by less than .1 % of this one: on a coarser grid
         chance hits it.
@@ -130,7 +130,7 @@ class Outermost:
 
     error: float
     lone: bool
-    by_chance: float
+    by_chance: float | None
     fine: bool = True
 
     @property
@@ -173,10 +173,10 @@ def _error(value: float, largest: Floats, left: Floats) -> float:
     return float(np.abs(guesses - value).min() / abs(value)) if value else np.inf
 
 
-def _by_chance(largest: Floats, left: Floats) -> float:
+def _by_chance(largest: Floats, left: Floats) -> float | None:
     """Return for how many datasets the others tell its outermost number within 10 %."""
     if largest.size < 2:  # noqa: PLR2004
-        return 0.0
+        return None
     others = [np.arange(largest.size) != place for place in range(largest.size)]
     errors = [_error(v, largest[o], left[o]) for v, o in zip(largest, others, strict=True)]
     return float(np.mean(np.array(errors) < PERCENT))

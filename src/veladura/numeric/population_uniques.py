@@ -14,6 +14,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 
+NEWTON_STEPS, NEAR = 20, 0.01  # steps from the maximum that the search found, and how far at most
 SMALL_FRACTION = 0.1  # up to which Pitman's model is taken (Dankar et al. 2012)
 EDGE = 1e-5  # from 1: an alpha that the data do not determine
 SOLVED = 1e-6  # relative error of the equations of a model
@@ -155,6 +156,7 @@ def pitman(sample: ClassSizes, fraction: float) -> float | None:
     found = minimize(turned, start, jac=True, bounds=limits, options={"ftol": 1e-15, "gtol": 1e-10})
     alpha = float(expit(found.x[0]))
     theta = math.exp(found.x[1]) - alpha
+    theta, alpha = _polished(sample, theta, alpha)
     if not np.isfinite(found.fun) or alpha > 1 - 2 * EDGE:
         return None
     population = sample.people / fraction
@@ -182,6 +184,44 @@ def _pitman_slopes(sample: ClassSizes, theta: float, alpha: float) -> tuple[floa
     within = sample.number @ (digamma(sample.size - alpha) - digamma(1 - alpha))
     by_alpha = (u - 1) / alpha - theta / alpha**2 * span - within
     return float(by_theta), float(by_alpha)
+
+
+def _polished(sample: ClassSizes, theta: float, alpha: float) -> tuple[float, float]:
+    """Return the maximum by Newton's method; as it was given where that leaves its neighbourhood.
+
+    The search stops where the likelihood no longer changes: the estimates still do, in the seventh
+    digit.
+    """
+    at = np.array([theta, alpha])
+    for _ in range(NEWTON_STEPS):
+        slopes = np.array(_pitman_slopes(sample, *at))
+        curvature = _pitman_curvature(sample, *at)
+        if not np.isfinite(curvature).all() or abs(np.linalg.det(curvature)) < np.finfo(float).tiny:
+            break
+        step = np.linalg.solve(curvature, -slopes)
+        at = at + step
+        near = abs(at[0] - theta) <= NEAR * abs(theta + 1) and abs(at[1] - alpha) <= NEAR
+        if not near or not 0 < at[1] < 1:
+            break
+        if np.abs(step).max() <= 1e-13 * np.abs(at).max():
+            return float(at[0]), float(at[1])
+    return theta, alpha
+
+
+def _pitman_curvature(sample: ClassSizes, theta: float, alpha: float) -> Floats:
+    """Return the second derivatives of the log-likelihood by theta and alpha."""
+    from scipy.special import digamma, polygamma
+
+    ratio, n, u = theta / alpha, sample.people, sample.classes
+    span = digamma(ratio + u) - digamma(ratio + 1)
+    bend = polygamma(1, ratio + u) - polygamma(1, ratio + 1)
+    within = sample.number @ (polygamma(1, 1 - alpha) - polygamma(1, sample.size - alpha))
+    theta_theta = bend / alpha**2 - (polygamma(1, theta + n) - polygamma(1, theta + 1))
+    theta_alpha = -span / alpha**2 - bend * theta / alpha**3
+    alpha_alpha = (
+        -(u - 1) / alpha**2 + 2 * theta / alpha**3 * span + theta**2 / alpha**4 * bend - within
+    )
+    return np.array([[theta_theta, theta_alpha], [theta_alpha, alpha_alpha]], dtype=np.float64)
 
 
 def zayatz(sample: ClassSizes, fraction: float) -> float | None:

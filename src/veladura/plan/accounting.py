@@ -79,7 +79,9 @@ def exact_in(plan: Plan, table: Table, names: Sequence[str] | None = None) -> di
         return {}
     free = {*exact, *mostly}
     protected = [
-        name for name in table.names if name not in free and table.schema[name].role != "person"
+        name
+        for name in table.names
+        if name not in free and table.schema[name].role not in ("person", "episode", "lookup")
     ]
     facts = exact_facts(table, [*exact, *mostly], protected)
     facts |= {name: replace(facts[name], unique=_left_alone(plan, table, name)) for name in mostly}
@@ -192,6 +194,17 @@ def _loosened(plan: Plan) -> tuple[LoosenedLimit, ...]:
         for figure, default in plan.default_limits.items()
         if (limit := plan.gate.get(figure)) is not None and limit.looser_than(default)
     )
+
+
+def with_broken(standing: Standing, reason: str) -> Standing:
+    """Return the standing of a release that breaks what another one promised, as accepted."""
+    accepted = LoosenedLimit(
+        "people for whom this release and another one break the other's promise",
+        "any number",
+        "none",
+        reason.strip(),
+    )
+    return replace(standing, loosened=(*standing.loosened, accepted))
 
 
 def _unique_in(release: Release, table: Table, fact: ExactFacts) -> int:

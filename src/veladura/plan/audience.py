@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from veladura.errors import PlanError
+from veladura.methods.cart.purpose import Purpose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,8 @@ class Audience:
         Whether numbers and dates that nobody outside is said to know stay as they are.
     undecided_keys
         Up to how many columns, with the quasi-identifiers, undecided ones are protected like them.
+    purpose
+        What a synthesis is for, as `Cart` has it.
     words
         Who receives the release.
     """
@@ -31,6 +34,7 @@ class Audience:
     most_alone: float
     exact_numbers: bool
     undecided_keys: int
+    purpose: Purpose
     words: str
 
 
@@ -43,6 +47,7 @@ AUDIENCES: Mapping[str, Audience] = {
             most_alone=0.005,
             exact_numbers=False,
             undecided_keys=6,
+            purpose="open-data",
             words="anybody (open data)",
         ),
         Audience(
@@ -51,6 +56,7 @@ AUDIENCES: Mapping[str, Audience] = {
             most_alone=0.005,
             exact_numbers=True,
             undecided_keys=5,
+            purpose="analysis",
             words="researchers under a contract",
         ),
         Audience(
@@ -59,6 +65,7 @@ AUDIENCES: Mapping[str, Audience] = {
             most_alone=0.005,
             exact_numbers=True,
             undecided_keys=0,
+            purpose="analysis",
             words="one partner, who is known and bound by a contract",
         ),
     )

@@ -106,6 +106,7 @@ class _Draft:
     def ask_roles(self, answers: Answers) -> None:
         """Ask for the role of every column."""
         telling = Telling(self.table, next(iter(self.table.schema.of_role("person")), None))
+        telling.count_ahead(self.table.names)
         for field in self.table.schema:
             question = ColumnQuestion(
                 field.name,

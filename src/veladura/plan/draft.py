@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,19 @@ from veladura.plan.audience import Audience, audience_of
 from veladura.plan.bands import bands_text
 from veladura.plan.commented import comment, steps_text
 from veladura.plan.confirm import ROLES_GUESSED
-from veladura.plan.linked import find_linked, linked_text, opened_with
+from veladura.plan.linked import (
+    find_linked,
+    judged_alone,
+    linked_text,
+    opened_with,
+    suggested_for,
+)
 from veladura.plan.proposals import gate_text
 from veladura.plan.protection import Protection, draft_protection
+from veladura.plan.totals import totals_text
 from veladura.table.database.passwords import has_password
+from veladura.table.database.spark import is_spark_url
+from veladura.table.expand import count_column
 from veladura.table.inspect import Facts, inspect_table
 from veladura.table.linked import LinkedTable
 from veladura.table.roles.evidence import MOST_ROWS
@@ -35,6 +45,7 @@ from veladura.table.source import open as open_table
 from veladura.table.source import open_unwarned
 from veladura.table.table import Table
 
+_NOT_IN_FOLDERS = re.compile(r'[/\\:;,`"*?<>|{}\[\]\x00-\x1f]+')
 # What a drafted plan holds its release to: nobody is found by someone who has a register.
 REGISTER_SAFE = {f"risk.intruders.{REGISTER}": Limit(max=0.0)}
 
@@ -73,7 +84,7 @@ def drafted(
     *,
     table: str | None = None,
     method: str | None = None,
-    audience: str = "open-data",
+    audience: str | None = None,
     home: Path = Path(),
     release: str | None = None,
     custodian: str | None = None,
@@ -91,7 +102,8 @@ def drafted(
     method
         One method, whose plan protects its columns only. By default the whole table is protected.
     audience
-        For whom the release is: "open-data", "researchers" or "one-partner".
+        For whom the release is: "open-data" (taken where nothing is said), "researchers" or
+        "one-partner". Where it is said, a synthesis has the purpose that belongs to it.
     home
         The folder the plan will be in: paths are written from there.
     release, custodian
@@ -105,7 +117,7 @@ def drafted(
     others
         Files of further tables whose rows belong to those of the source, or the other way round.
     """
-    strict = audience_of(audience)
+    strict = audience_of(audience or "open-data")
     linked = find_linked([source, *others]) if others else None
     if linked is None:
         opened, facts, guesses = look(source, table, declared)
@@ -117,27 +129,51 @@ def drafted(
         partners = {name: guess.partner for name, guess in guesses.items() if guess.partner}
         whole, recipe = draft_protection(opened, facts, partners, strict)
     else:
-        suggested = registry.find(method).suggest_for(opened.without_identifiers(), facts)
-        recipe = replace(suggested, **(settings or {}))
+        suggested = suggested_for(registry.find(method), opened.without_identifiers(), facts)
+        recipe = replace(suggested, **(_purpose(suggested, audience) | dict(settings or {})))
     schema = whole.table.schema
     keys = {*schema.of_role("quasi-identifier"), *(name for pair in whole.pairs for name in pair)}
     parts = [
         _heading(whole.table, recipe, settings or {}, strict if method is None else None),
-        _source_text(source, opened, home) if linked is None else linked_text(linked, home),
+        (
+            _source_text(source, opened, home)
+            if linked is None
+            else linked_text(linked, home, recipe)
+        ),
         _columns_text(whole, facts, guesses),
         bands_text(whole.table, facts),
         steps_text(recipe, keys),
+        totals_text(whole.table, facts, recipe),
         "" if recipe.private else _intruders_text(schema),
         _ending(
             recipe,
-            release or f"release/{opened.source.name}",
-            custodian or f"custodian/{opened.source.name}",
+            release or f"release/{_as_folder(opened.source.name)}",
+            custodian or f"custodian/{_as_folder(opened.source.name)}",
             seed,
             recipient=strict.words if method is None else "",
             limits=REGISTER_SAFE if method is None and keys & {*schema.names} else {},
+            held=opened.in_memory,
         ),
     ]
     return Drafted("\n".join(parts), guesses, opened.rows, whole.treatment)
+
+
+def _purpose(suggested: Recipe, audience: str | None) -> dict[str, Any]:
+    """Return the purpose of a synthesis for those who receive it, where that was said."""
+    if audience is None or "purpose" not in {one.name for one in fields(suggested)}:
+        return {}
+    return {"purpose": audience_of(audience).purpose}
+
+
+def _as_folder(name: str) -> str:
+    """Return the name of a source as that of a folder: a table may be called anything.
+
+    Examples
+    --------
+    >>> _as_folder("health.people"), _as_folder("a/b:`c`"), _as_folder("..")
+    ('health.people', 'a-b-c', 'table')
+    """
+    return _NOT_IN_FOLDERS.sub("-", name).strip(" .-") or "table"
 
 
 def look(
@@ -164,8 +200,9 @@ def look(
             for name, c in columns.items()
         }
         again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    facts = inspect_table(replace(again, guessed=opened.guessed))
-    return again, facts, guesses
+    seen = replace(again, guessed=opened.guessed)
+    seen.cache.share_counts(again.cache)
+    return again, inspect_table(seen), guesses
 
 
 def _refuse_infinite(table: Table) -> None:
@@ -189,9 +226,10 @@ def look_at_linked(
     """Return linked tables as one with guessed roles and kinds; keys have theirs already."""
     plain = opened_with(linked, {})
     keys = {field.name: field.role for field in plain.schema if field.role in UNITS}
+    by_content = judged_alone(plain, guess_roles(plain))
     guesses = {
         column.name: _as_declared(_as_written(column, guess), (declared or {}).get(column.name))
-        for column, guess in zip(plain.schema, guess_roles(plain).values(), strict=True)
+        for column, guess in zip(plain.schema, by_content.values(), strict=True)
     }
     for key, role in keys.items():
         guesses[key] = replace(guesses[key], role=role, why="the key of a linked table")
@@ -218,7 +256,8 @@ def _as_declared(guess: Guess, declared: Declared | None) -> Guess:
     order = declared.order or (guess.order if kind == "ordered" else ())
     same = (declared.role, kind) == (guess.role, guess.kind)
     why = guess.why if same else "the holder says so"
-    return replace(guess, role=declared.role, kind=kind, order=order, why=why)
+    made = declared.replication or guess.replication
+    return replace(guess, role=declared.role, kind=kind, order=order, why=why, replication=made)
 
 
 def _without_order(guess: Guess) -> Guess:
@@ -234,6 +273,7 @@ def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:
         missing=facts.missing if facts else (),
         order=guess.order,
         labels=column.labels,
+        replication=guess.replication if guess.role == "replicate weight" else "",
     )
 
 
@@ -295,7 +335,7 @@ def _shown(name: str) -> str:
 
 def _source_text(source: str, table: Table, home: Path) -> str:
     settings: dict[str, Any]
-    if "://" in source:
+    if "://" in source or is_spark_url(source):
         settings = {"url": table.source.url}  # without its password
     else:
         settings = {"path": Path(os.path.relpath(source, home)).as_posix()}
@@ -316,7 +356,19 @@ def _source_text(source: str, table: Table, home: Path) -> str:
             "The password is not written down: set VELADURA_PASSWORD (or PGPASSWORD) before a run."
         )
     )
-    return "\n".join([*note, tomli_w.dumps({"source": settings})])
+    return "\n".join([*note, tomli_w.dumps({"source": settings}), *_counts_note(table)])
+
+
+def _counts_note(table: Table) -> list[str]:
+    """Return comments on a column that looks like counts of identical rows."""
+    if (name := count_column(table)) is None:
+        return []
+    said = comment(
+        f"{_shown(name)} looks like a count: every combination of the other columns is there once."
+        " Where a row stands for as many people, remove the # of the next line, take the column out"
+        " of [columns] and the steps, or write the plan anew."
+    )
+    return [*said, f"# {tomli_w.dumps({'counts': name}).strip()}", ""]
 
 
 def _columns_text(
@@ -325,11 +377,11 @@ def _columns_text(
     """Return one short table a column; comments say why it has its role, and what happens to it."""
     lines = [
         *comment(
-            "role: identifier or dropped (not released), person or household (the number of a"
-            " unit with several rows: never released as it is), quasi-identifier (an intruder may"
-            " know it), undecided (nobody has said: counts as known), sensitive, geographic (one"
-            " of two coordinates), weight, replicate weight, strata, cluster, harmless (you say"
-            " that no intruder knows it)"
+            "role: identifier or dropped (not released), person, household, episode or lookup"
+            " (the number of what has several rows: never released as it is), quasi-identifier (an"
+            " intruder may know it), undecided (nobody has said: counts as known), sensitive,"
+            " geographic (one of two coordinates), weight, replicate weight, strata, cluster,"
+            " harmless (you say that no intruder knows it)"
         ),
         *comment(
             "kind: category, ordered (with order = [lowest, ..., highest]), integer, number, date"
@@ -343,7 +395,7 @@ def _columns_text(
         settings = {"role": declared.role, "kind": declared.kind}
         settings |= {
             key: _listed(value)
-            for key in ("order", "format", "labels", "missing", "exact")
+            for key in ("order", "format", "labels", "missing", "replication", "exact")
             if (value := getattr(declared, key))
         }
         treatment = whole.treatment.get(column.name)
@@ -395,6 +447,7 @@ def _ending(
     *,
     recipient: str,
     limits: Mapping[str, Limit],
+    held: bool,
 ) -> str:
     about = {"folder": release, "format": "parquet"}
     told = {"recipient": recipient} if recipient else {}
@@ -409,7 +462,7 @@ def _ending(
                 " inside, around or beside the release folder."
             ),
             tomli_w.dumps({"custodian": {"folder": custodian}}),
-            gate_text(recipe, limits),
+            gate_text(recipe, limits, held=held),
             "[run]",
             *comment(
                 "Set a seed only to repeat a run: by default it is random and kept in the"
@@ -418,6 +471,8 @@ def _ending(
             f"seed = {seed}" if seed is not None else "# seed = 1",
             "# Number of threads; results never depend on it.",
             "# threads = 2",
+            "# Memory that the run may take; a table that does not fit passes in chunks.",
+            '# memory = "4 GiB"',
             "",
         ]
     )

@@ -9,70 +9,66 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import tomli_w
 
-from veladura.base.arrays import Ints
+from veladura.core.linking import linked_words, shared_columns
 from veladura.errors import PlanError
 from veladura.plan.commented import comment
-from veladura.table.linked import LinkedTable, find_links, open_linked
-from veladura.table.roles.guess import guess_roles
-from veladura.table.roles.names import hints_of
-from veladura.table.schema import NUMERIC, Declared
+from veladura.table.database.spark import is_spark_url
+from veladura.table.linked import LinkedTable, chain_of, find_links, open_linked, with_people
+from veladura.table.linked_people import share_a_unit
+from veladura.table.roles.guess import Guess, guess_roles
+from veladura.table.schema import Declared
+from veladura.table.source import open_unwarned
 from veladura.table.table import Table
 
 if TYPE_CHECKING:
-    from veladura.table.codes import Column
-
-_FEWEST = 20  # rows in units of several
-_APART = 0.5  # of the variance of all ages
+    from veladura.core.recipe import Recipe
+    from veladura.table.inspect import Facts
 
 
 def find_linked(sources: Sequence[str]) -> list[LinkedTable]:
     """Return some files as a chain of tables, keys and units found by content."""
-    if servers := [source for source in sources if "://" in source]:
+    if servers := [s for s in sources if "://" in s or is_spark_url(s)]:
         msg = f"linked tables are read from files, and {len(servers)} sources are databases."
         raise PlanError(msg)
     paths = {Path(source).stem: source for source in sources}
     if len(paths) < len(sources):
         msg = "two of the files have the same name, and tables are named after their files."
         raise PlanError(msg)
-    chain = find_links(paths)
-    first, last = chain[0], chain[-1]
-    if len(chain) > 2 or last.key is None:  # noqa: PLR2004
-        return chain
+    tables = with_people(find_links(paths))
+    chain = chain_of(tables)
+    if len(chain) > 2:  # noqa: PLR2004
+        return tables
+    first, last, *looked_up = tables
     opened = opened_with(chain, {}, plain=True)
-    of_people = guess_roles(opened)[str(first.key)].role == "household"
-    if not (of_people or _has_ages(opened, first, last)):
-        return chain
-    if f"has_{last.name}" in opened.names:  # a firm without employees: nobody's number is missing
-        return [replace(first, unit="household"), last]
-    return [replace(first, unit="household"), replace(last, unit="person")]
-
-
-def _has_ages(opened: Table, first: LinkedTable, last: LinkedTable) -> bool:
-    """Whether rows of the last table are people: each has an age, and those of one firm differ.
-
-    The ages of a patient at each visit differ by years, and are no evidence.
-    """
     own = next(link.columns for link in opened.source.links if link.name == last.name)
-    _, unit = np.unique(opened.column(str(first.key)).values, return_inverse=True)
-    return any(
-        _varies(opened.column(name), unit.reshape(-1))
-        for name in own
-        if "age" in hints_of(name) and opened.schema[name].kind in NUMERIC
-    )
+    if not share_a_unit(opened, str(first.key), own):
+        return tables
+    # a firm without employees: nobody's number is missing; without numbers rows are people
+    if last.key is None or f"has_{last.name}" in opened.names:
+        return [replace(first, unit="household"), last, *looked_up]
+    return [replace(first, unit="household"), replace(last, unit="person"), *looked_up]
 
 
-def _varies(column: Column, unit: Ints) -> bool:
-    """Whether numbers differ within units nearly as much as among all rows."""
-    given = ~column.missing
-    values, unit = column.values[given].astype(np.float64), unit[given]
-    rows = np.maximum(np.bincount(unit), 1)
-    within = values - (np.bincount(unit, weights=values) / rows)[unit]
-    several = rows[unit] > 1
-    spread = float(np.var(values))
-    left = float(np.mean(within[several] ** 2 * (rows / np.maximum(rows - 1, 1))[unit][several]))
-    return several.sum() >= _FEWEST and left > _APART * spread > 0
+def judged_alone(opened: Table, guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Return guesses that hold for the tables above by themselves: what is no weight there is none.
+
+    Rows below repeat a column of the table above, as members of a household share their weight:
+    the turnover of a firm is not the weight of its employees.
+    """
+    better = dict(guesses)
+    for link in opened.source.links:
+        held = [name for name in link.columns if guesses[name].role == "weight"]
+        if link.key is None or not held:
+            continue
+        key = opened.column(link.key)
+        first = np.unique(np.where(key.missing, -1, key.values), return_index=True)[1]
+        alone = open_unwarned(opened.arrow.take(pa.array(first)).select(link.columns))
+        by_itself = guess_roles(alone)
+        better |= {name: by_itself[name] for name in held if by_itself[name].role != "weight"}
+    return better
 
 
 def opened_with(
@@ -86,17 +82,37 @@ def opened_with(
     return replace(opened, schema=replace(opened.schema, fields=fields))
 
 
-def linked_text(chain: Sequence[LinkedTable], home: Path) -> str:
-    """Return linked tables as a plan has them."""
+def suggested_for(cls: type[Recipe], table: Table, facts: Mapping[str, Facts]) -> Recipe:
+    """Return suggested settings; a method that draws row by row leaves alone what rows share.
+
+    The rows of a patient's visits would tell different ages of the patient.
+    """
+    shared = shared_columns(table) if cls.by_row else {}
+    free = [name for name in table.names if name not in shared]
+    if not shared or not free:
+        return cls.suggest_for(table, facts)
+    recipe = cls.suggest_for(table.select(free), {name: facts[name] for name in free})
+    if getattr(recipe, "columns", free) is not None:
+        return recipe
+    given: dict[str, Any] = {"columns": tuple(free)}
+    return replace(recipe, **given)
+
+
+def linked_text(chain: Sequence[LinkedTable], home: Path, recipe: Recipe) -> str:
+    """Return linked tables as a plan has them, and what each of its methods does with them."""
     lines = comment(
         "Linked tables: key numbers the rows of a table, each once; parent is the table that rows"
         " belong to, and link the column that holds its key. Found by content: every value of a"
-        " link is a key. unit says whether rows are people or households."
+        " link is a key. unit says whether rows are people or households: whatever counts people"
+        " counts these. A table that describes another is looked up by its rows, by the column"
+        " link."
     )
+    for does in linked_words(recipe.parts()):
+        lines += comment(does)
     for table in chain:
         plain: dict[str, Any] = {"name": table.name}
         plain["path"] = Path(os.path.relpath(str(table.path), home)).as_posix()
-        for setting in ("key", "parent", "link", "unit"):
+        for setting in ("key", "parent", "link", "unit", "describes"):
             if (value := getattr(table, setting)) is not None:
                 plain[setting] = value
         lines += ["[[table]]", tomli_w.dumps(plain)]

@@ -87,6 +87,16 @@ class Protection:
     grouped: list[str] = field(default_factory=list)
     weights: Reweight | None = None
 
+    @property
+    def by_home(self) -> bool:
+        """Whether households are counted: keys of linked tables, which the release must have."""
+        return bool(self.table.source.links) and self.table.schema.household is not None
+
+    @property
+    def unit(self) -> str | None:
+        """The column of those who are counted; None where every row is a person."""
+        return self.table.schema.household if self.by_home else self.table.schema.person
+
     def drop(self, name: str, why: str) -> None:
         """Leave a column out."""
         self.treatment[name] = f"left out: {why}"
@@ -104,7 +114,9 @@ class Protection:
             replace(column, role=role) if column.name == name else column
             for column in self.table.schema
         )
-        self.table = replace(self.table, schema=Schema(fields))
+        table = replace(self.table, schema=Schema(fields))
+        table.cache.share_counts(self.table.cache)  # a role changes no count
+        self.table = table
 
     def steps(self) -> tuple[Recipe, ...]:
         """Return the steps of the plan, in order."""
@@ -130,7 +142,7 @@ class Protection:
         paired = {name for pair in self.pairs for name in pair}
         for name in [name for name in self.keys if name not in paired]:
             hierarchies[name] = suggest_from(self.table.people_counts([name]), self.audience.k)
-        by_row = self.table.people_counts(self.keys).one_tuple_each
+        by_row = not self.by_home and self.table.people_counts(self.keys).one_tuple_each
         return KAnonymity(
             quasi_identifiers=tuple(self.keys),
             k=self.audience.k,
@@ -139,6 +151,7 @@ class Protection:
             pairs=tuple(self.pairs),
             hierarchies=thin(hierarchies, MOST_NODES if by_row else MOST_BY_NODE),
             recoding="local" if by_row else "global",
+            counted="households" if self.by_home else "people",
         )
 
 
@@ -261,7 +274,7 @@ def _treat(drafted: Protection, column: Field, distinct: int) -> None:
 
 def _keep_exact(drafted: Protection, name: str) -> None:
     """Keep a number or a date as it is, with a reason for the holder to confirm."""
-    held = holders(drafted.table, name, drafted.table.schema.person)
+    held = holders(drafted.table, name, drafted.unit)
     drafted.treatment[name] = "released exactly: nearly everybody shares it with others"
     if (alone := held.alone(held.column.values)) > drafted.audience.most_alone * held.people:
         drafted.exact[name] = "no intruder knows it"
@@ -271,7 +284,7 @@ def _keep_exact(drafted: Protection, name: str) -> None:
 def _make_coarser(drafted: Protection, column: Field) -> None:
     """Round a number or a date until few people are alone by it."""
     name, most_alone = column.name, drafted.audience.most_alone
-    held = holders(drafted.table, name, drafted.table.schema.person)
+    held = holders(drafted.table, name, drafted.unit)
     limits = None
     if column.kind == "date":
         rule = date_period(held, most_alone)
@@ -295,7 +308,7 @@ def _groups_tell_more(
     So it is with amounts of few people and very different size. Groups are of rows, and a large
     table needs none.
     """
-    one_row_each = drafted.table.schema.person is None
+    one_row_each = drafted.table.schema.person is None and not drafted.by_home
     if (
         rule is None
         or not one_row_each
@@ -322,7 +335,7 @@ def _said(limits: Limits | None, rule: Coarser | None, *, grouped: bool) -> str:
 
 def _merge_rare(drafted: Protection, name: str) -> None:
     """Merge categories of few people; leave the column out where that would take most of them."""
-    held = holders(drafted.table, name, drafted.table.schema.person)
+    held = holders(drafted.table, name, drafted.unit)
     rule = rare_levels(held, drafted.audience.k)
     if rule is None:
         drafted.treatment[name] = "released exactly: every category is shared"
@@ -339,7 +352,7 @@ def _keep_weights(drafted: Protection, name: str) -> None:
     if total <= 0:
         drafted.drop(name, "the weights do not add up to more than 0")
         return
-    held = holders(drafted.table, name, drafted.table.schema.person)
+    held = holders(drafted.table, name, drafted.unit)
     lower, upper, digits = coarser_weight(held, drafted.audience.most_alone)
     drafted.weights = Reweight(
         column=name, rows=drafted.table.rows, digits=digits, lower=lower, upper=upper

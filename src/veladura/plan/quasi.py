@@ -20,6 +20,8 @@ CONTRADICTING = (
     "dropped",
     "person",
     "household",
+    "episode",
+    "lookup",
     "sensitive",
     "weight",
     "replicate weight",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +107,11 @@ def run_requests(
     trials = {name: tried(each, progress) for name, each in plans.items()}
     for name, trial in trials.items():
         judge(trial, places[name])
-    told = _refuse_together(trials)
+    told, broken = _together(trials)
+    if broken:
+        _refuse(broken, plan.custodian.breaks_earlier)
+        told = [*told, *(f"{line}: accepted by the holder" for line in broken)]
+        trials = {name: _accepted(trial, plan) for name, trial in trials.items()}
     outcomes = {
         name: write(each, places[name], trials[name], force=force, progress=progress)
         for name, each in plans.items()
@@ -181,9 +185,21 @@ def _intruders(
     return kept
 
 
-def _refuse_together(trials: Mapping[str, Trial]) -> list[str]:
-    """Refuse releases that break a promise together; return what the others tell, in words."""
-    from veladura.release.intersected import Added
+def _refuse(broken: Sequence[str], reason: str) -> None:
+    """Refuse releases that break a promise together, unless the holder accepts it."""
+    if not reason:
+        raise GateError(_words(broken))
+
+
+def _accepted(trial: Trial, plan: Plan) -> Trial:
+    from veladura.plan.accounting import with_broken
+
+    return replace(trial, standing=with_broken(trial.standing, plan.custodian.breaks_earlier))
+
+
+def _together(trials: Mapping[str, Trial]) -> tuple[list[str], list[str]]:
+    """Return what releases tell together, in words, and the promises that they break."""
+    from veladura.release.intersected import either
     from veladura.release.series import any_entry, together
 
     key = secrets.token_bytes(32)
@@ -193,20 +209,19 @@ def _refuse_together(trials: Mapping[str, Trial]) -> list[str]:
     }
     broken, told = [], []
     for first, second in combinations(entries, 2):
-        result = together(entries[first], entries[second])
-        if isinstance(result, Added):
-            if result.below:
+        if entries[first].kind == entries[second].kind == "classes":
+            result = either(entries[first], entries[second])
+            if result.broken:
                 broken.append(_in_classes(f"{first} and {second}", result))
             continue
-        told.append(f"{first} and {second}: {str(result).split(': ', 1)[1]}")
+        repeated = together(entries[first], entries[second])
+        told.append(f"{first} and {second}: {str(repeated).split(': ', 1)[1]}")
         lines, found = _by_rows(first, second, trials, entries)
         told += lines
         broken += found
     if not broken:
         broken += _in_all([entry for entry in entries.values() if entry.kind == "classes"])
-    if broken:
-        raise GateError(_words(broken))
-    return told
+    return told, broken
 
 
 def _by_rows(
@@ -246,19 +261,23 @@ def _in_all(entries: Sequence[Entry]) -> list[str]:
     from veladura.release.intersected import added_to_all
 
     broken = []
+    # each release is a promise: that of the largest k is judged as an older one
+    entries = sorted(entries, key=lambda entry: -entry.k)
     for place in range(2, len(entries)):
         joint = added_to_all(entries[:place], entries[place])
-        if joint is not None and joint.below:
+        if joint is not None and joint.broken:
             names = ", ".join(entry.name for entry in entries[: place + 1])
             broken.append(_in_classes(names, joint))
     return broken
 
 
 def _in_classes(names: str, result: Added) -> str:
-    return (
+    said = (
         f"{names}: {result.below:,} of {result.shared:,} people are in groups of"
         f" fewer than k = {result.k}, {result.alone:,} of them alone"
     )
+    alike = f"; {result.alike:,} in groups with fewer different sensitive values than promised"
+    return said + (alike if result.alike else "")
 
 
 def _words(broken: Sequence[str]) -> str:
@@ -266,5 +285,6 @@ def _words(broken: Sequence[str]) -> str:
     return (
         f"releases of this plan break a promise together, if recipients compare them:{lines}\n"
         "Nothing was released.\n\nHint: give these recipients the same generalisation (levels in"
-        " the k-anonymity step), fewer columns in common, or a larger k."
+        " the k-anonymity step), fewer columns in common, or one and the same k; or accept it with"
+        ' a reason: [custodian] breaks_earlier = "..."'
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veladura.base.context import Charges, Progress, silent
+from veladura.core.linking import refuse_linked
 from veladura.core.recipe import context_of
 from veladura.errors import GateError, PlanError, VeladuraWarning
 from veladura.measures.assessment import assess
@@ -18,13 +19,28 @@ from veladura.measures.knowledge import (
     STRONGEST,
     check_intruders,
 )
-from veladura.plan.accounting import exact_in, refuse_dangerous, refuse_unnamed, standing_of
+from veladura.plan.accounting import (
+    exact_in,
+    refuse_dangerous,
+    refuse_unnamed,
+    standing_of,
+    with_broken,
+)
 from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.plan.what_if import refuse_hopeless
 from veladura.release import custodian as keeper
 from veladura.release.folder import SUMS, check_folder, clear_unfinished, file_hash
-from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require, with_defaults
+from veladura.release.gate import (
+    Verdict,
+    check_gate,
+    gate,
+    not_judged,
+    refuse_gate,
+    require,
+    with_defaults,
+)
+from veladura.release.intersected import Added
 from veladura.release.package import leave_report, save
 from veladura.release.series import Entry, Series, Together, refuse_broken
 from veladura.release.tables import new_tables
@@ -101,6 +117,13 @@ def _check_gate_intruders(plan: Plan) -> None:
             raise PlanError.unknown(what, name, (*names, EVERYTHING, STRONGEST))
 
 
+def _opened(plan: Plan) -> Table:
+    """Return the source; refuse linked tables that a step would take apart, before any charge."""
+    table = plan.open()
+    refuse_linked(plan.recipe, table.without_identifiers())
+    return table
+
+
 def _check_knowledge(plan: Plan, table: Table) -> None:
     """Refuse intruders and models that name columns which the source does not have."""
     check_intruders(plan.intruders, table.schema)
@@ -114,7 +137,7 @@ def _check_knowledge(plan: Plan, table: Table) -> None:
 def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
-    table = plan.open()
+    table = _opened(plan)
     _check_knowledge(plan, table)
     refuse_hopeless(plan, table)
     account(plan, table)
@@ -239,7 +262,7 @@ def tried(
 ) -> Trial:
     """Read, protect, measure and judge."""
     with progress("reading the table", 1) as advance:
-        table = plan.open()
+        table = _opened(plan)
         advance()
     _check_knowledge(plan, table)
     refuse_hopeless(plan, table)
@@ -256,7 +279,9 @@ def tried(
         )
         release = _consistent(plan, release, table)
     standing = standing_of(plan, table, release, facts)
-    entry = _held_against_past(plan, release, table)
+    entry, broken = _held_against_past(plan, release, table)
+    if broken:
+        standing = with_broken(standing, plan.custodian.breaks_earlier)
     assessment = assess(
         table,
         release,
@@ -267,7 +292,31 @@ def tried(
     )
     limits = with_defaults(plan.gate, plan.default_limits, assessment)
     assessment = replace(assessment, limits=limits)
+    _warn_of_defaults(plan, assessment)
     return Trial(release, assessment, tuple(gate(assessment, limits)), standing, table, entry)
+
+
+class NotJudgedWarning(VeladuraWarning):
+    """Limits that hold by default were not judged, because the rows are not in memory."""
+
+
+def _warn_of_defaults(plan: Plan, assessment: Assessment) -> None:
+    """Say which limits that hold by default nobody could judge.
+
+    They are limits on numbers that were drawn: without a draw there is nothing to judge.
+    """
+    if not any(step.random for step in plan.steps):
+        return
+    defaults = {name: limit for name, limit in plan.default_limits.items() if name not in plan.gate}
+    if names := not_judged(defaults, assessment):
+        listed = ", ".join(f"{name} {defaults[name]}" for name in names)
+        warnings.warn(
+            f"limits that hold by default were not judged, because the released rows are not held"
+            f" in memory: {listed}.\n\nHint: to judge them, run veladura assess on a machine that"
+            " holds the rows, or the plan on a sample of rows first.",
+            NotJudgedWarning,
+            stacklevel=3,
+        )
 
 
 def _extension(plan: Plan, table: Table, progress: Progress = silent) -> Release | None:
@@ -307,9 +356,12 @@ def _consistent(plan: Plan, release: Release, table: Table) -> Release:
     """Return the release with the values of the last one where a plan asks for it."""
     if not plan.custodian.consistent or plan.recipe.extends:
         return release
-    from veladura.release.consistent import consistent
+    from veladura.release.consistent import consistent, not_kept
 
-    made, number = consistent(release, table, Series(str(plan.custodian.series)))
+    series = Series(str(plan.custodian.series))
+    if words := not_kept(series):
+        warnings.warn(f"series {series.name!r}: {words}", SeriesWarning, stacklevel=2)
+    made, number = consistent(release, table, series)
     if number:
         warnings.warn(
             f"series {plan.custodian.series!r}: {number:,} of {made.tables[0].table.rows:,} rows"
@@ -320,17 +372,27 @@ def _consistent(plan: Plan, release: Release, table: Table) -> Release:
     return made
 
 
-def _held_against_past(plan: Plan, release: Release, table: Table) -> Entry | None:
-    """Return the release as its series remembers it; refuse one that breaks an older promise."""
+def _held_against_past(
+    plan: Plan, release: Release, table: Table
+) -> tuple[Entry | None, list[str]]:
+    """Return the release as its series remembers it, and what it breaks with the holder's word.
+
+    One that breaks an older promise without it is refused.
+    """
     if not plan.custodian.series:
-        return None
+        return None, []
     series = Series(plan.custodian.series)
     entry = series.entry(release, table, plan.folder.name)
     results = series.against(entry)
-    refuse_broken(series, results)
-    for result in results if entry.kind != "classes" else ():
-        warnings.warn(f"series {series.name!r}: {result}.", SeriesWarning, stacklevel=2)
-    return entry
+    broken = refuse_broken(series, results, plan.custodian.breaks_earlier)
+    for line in broken:
+        msg = f"series {series.name!r}: a promise is broken, and accepted by the holder: {line}."
+        warnings.warn(msg, SeriesWarning, stacklevel=2)
+    for result in results:
+        unjudged = isinstance(result, Added) and result.unjudged and not result.broken
+        if entry.kind != "classes" or unjudged:
+            warnings.warn(f"series {series.name!r}: {result}.", SeriesWarning, stacklevel=2)
+    return entry, broken
 
 
 class SeriesWarning(VeladuraWarning):

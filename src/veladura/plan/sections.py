@@ -81,15 +81,24 @@ class CustodianPlan:
     """Where the private record is kept, and the series of releases that this one continues.
 
     ``consistent``: whoever has not changed since the last release keeps the released values; a
-    synthetic panel keeps the rows released then, and adds those of new waves.
+    synthetic panel keeps the rows released then, and adds those of new waves. ``breaks_earlier``:
+    the holder's reason to release what breaks, together with an earlier release or one for another
+    recipient, what that one promised; the manifest has it.
     """
 
     folder: str | None = None
     series: str | None = None
     consistent: bool = False
+    breaks_earlier: str = ""
 
     def __post_init__(self) -> None:
         _check_path(self.folder or "custodian")
+        if self.breaks_earlier and not self.breaks_earlier.strip():
+            msg = (
+                "breaks_earlier is the reason why a promise may be broken; it is blank.\n\nHint:"
+                " say why, or leave it out."
+            )
+            raise PlanError(msg)
         if self.consistent and not self.series:
             msg = (
                 "consistent is about a series of releases, and none is named.\n\nHint: add series ="

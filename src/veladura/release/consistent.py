@@ -85,6 +85,34 @@ def remember(release: Release, table: Table, series: Series, entry: Entry) -> Pa
     return path
 
 
+def not_kept(series: Series) -> str:
+    """Return what a consistent release cannot keep, in words: values of releases that kept none.
+
+    Who is drawn again beside such a release has two draws, and noise averages out.
+    """
+    last = _last(series)
+    kept = "" if last is None else last.name.removesuffix(f"{ENDING}.parquet")
+    later = [
+        entry
+        for entry in series.entries()
+        if entry.kind == "rows" and entry.made.replace(":", "") > kept
+    ]
+    if not later:
+        return ""
+    which = f"{later[-1].name!r} of {later[-1].made[:10]}"
+    those = which if len(later) == 1 else f"{len(later)} releases, the last {which},"
+    then = (
+        "everybody in this release is drawn anew"
+        if last is None
+        else "people keep the values of the release before, or are drawn anew"
+    )
+    return (
+        f"{those} kept no values (consistent was not set), so that this one cannot repeat them:"
+        f" {then}, and who is in both has two draws, which tell more than one. From this one on"
+        " values are kept."
+    )
+
+
 def _last(series: Series) -> Path | None:
     if not series.folder.exists():
         return None

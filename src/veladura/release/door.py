@@ -78,6 +78,7 @@ _OPTIONAL: dict[str, shapes.Shape] = {
     "loosened": shapes.listed(_LOOSENED),
     "risk": shapes.listed(_RISK),
     "design_not_released": _TEXTS,
+    "replication": shapes.mapped(shapes.text, keys=shapes.name),
     "units": shapes.mapped(shapes.text, keys=shapes.name),
     **dict.fromkeys(("purpose", "recipient", "prepared_by", "approved_by", "made"), shapes.text),
 }

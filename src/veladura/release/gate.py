@@ -8,6 +8,7 @@ from typing import NoReturn
 from veladura.base.limits import Limit, Verdict
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
+from veladura.measures.measure import LAZY
 from veladura.measures.registry import figure_names, is_figure, meaning_of
 
 __all__ = ["Limit", "Verdict", "check_gate", "gate", "refuse_gate", "require"]
@@ -53,6 +54,12 @@ def with_defaults(
         if name in figures and figures[name].estimate is not None
     }
     return {**also, **limits}
+
+
+def not_judged(limits: Iterable[str], assessment: Assessment) -> list[str]:
+    """Return the figures with a limit for which released rows would have to be in memory."""
+    figures = assessment.figures
+    return [name for name in limits if name in figures and figures[name].why == LAZY]
 
 
 def _judge(assessment: Assessment, name: str, limit: Limit) -> Verdict:

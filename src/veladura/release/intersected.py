@@ -2,15 +2,19 @@
 
 People who share a class in one release and another class in the next are fewer than in either
 (intersection attack). Any two releases may pass where three single people out, so that all of a
-series are intersected too.
+series are intersected too. What an earlier release promised is what counts: its own k, in people or
+households, and the distinct sensitive values of its l-diversity. A later release with a smaller k
+of the same people breaks the promise of the first.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from veladura.release.earlier import Judged, judged
 
 if TYPE_CHECKING:
     from veladura.release.series import Entry
@@ -24,23 +28,32 @@ class Added:
 
     Attributes
     ----------
-    name, made, k
-        The older release, and the smallest k of all.
+    name, made
+        The older release.
+    k
+        What the older release promised; of several the largest.
     shared
         People who are in both.
     below, alone
-        Of them those whose two classes together are shared by fewer than k people of both
-        releases, and by nobody else.
+        Of them those whose two classes together are shared by fewer than k people (or households)
+        of both releases, and by nobody else.
     newcomers
-        People of the new release only, fewer than k of whom joined a class that the older release
-        has too: who subtracts the older counts finds them.
+        People of the new release only, fewer than its k of whom joined a class that the older
+        release has too: who subtracts the older counts finds them.
     leavers
-        People of the older release only, fewer than k of whom left a class that the new release
+        People of the older release only, fewer than its k of whom left a class that the new release
         has too: who subtracts the new counts finds them.
     levels
         The levels of the older release, for a new one that is consistent with it.
     releases
         How many older releases it is about.
+    counted
+        What k counts: "people" or "households".
+    alike
+        People in groups with fewer different sensitive values than the l-diversity of the older
+        release promised.
+    unjudged
+        Promises of the older release that its remembered hashes cannot judge.
     """
 
     name: str
@@ -53,38 +66,85 @@ class Added:
     leavers: int
     levels: dict[str, int]
     releases: int = 1
+    counted: str = "people"
+    alike: int = 0
+    unjudged: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> int:
+        """People for whom a promise of an older release is broken."""
+        return max(self.below, self.alike)
 
     def __str__(self) -> str:
         older, within = (f"{self.name!r} of", "both")
         if self.releases > 1:
             older, within = (f"all {self.releases} earlier releases, the last", "three or more")
-        told = (
+        said = (
             f"with {older} {self.made[:10]}: {self.below:,} of {self.shared:,} people in"
-            f" {within} are in groups of fewer than k = {self.k}, {self.alone:,} of them alone"
+            f" {within} are in groups of fewer than k = {self.k}{self._unit}, {self.alone:,} of"
+            " them alone"
         )
+        if self.alike:
+            said += (
+                f"; {self.alike:,} are in groups with fewer different sensitive values than its"
+                " l-diversity promised"
+            )
         if not self.shared and self.releases == 1:
-            told += " (nobody is in both: check that identifiers are written in the same way)"
+            said += " (nobody is in both: check that identifiers are written in the same way)"
         gone = {"newcomers": self.newcomers, "people who left": self.leavers}
         if any(gone.values()):
             words = " and ".join(f"{number:,} {who}" for who, number in gone.items() if number)
-            told += f"; {words} stand out when counts are subtracted"
-        return told
+            said += f"; {words} stand out when counts are subtracted"
+        if self.unjudged:
+            said += f"; its {', '.join(self.unjudged)} cannot be judged from what was remembered"
+        return said
+
+    @property
+    def _unit(self) -> str:
+        """What k counts, where it is not people, and whose k it is, where there are several."""
+        unit = "" if self.counted == "people" else f" {self.counted}"
+        return unit if self.releases == 1 else f"{unit} (or the k of the releases that they are in)"
 
 
 def added(old: Entry, new: Entry) -> Added:
     """Return what a release adds to an older one: classes intersected, people who come and go."""
-    k = min(old.k, new.k)
     before, now = _classes(old), _classes(new)
     both: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
     for person in before.keys() & now.keys():
         for was in before[person]:
             for group in now[person]:
                 both[was, group].add(person)
-    small: set[int] = set().union(*(people for people in both.values() if len(people) < k))
-    alone: set[int] = set().union(*(people for people in both.values() if len(people) == 1))
-    shared = len(before.keys() & now.keys())
-    came, went = _only(now, before, k), _only(before, now, k)
-    return Added(old.name, old.made, k, shared, len(small), len(alone), came, went, old.levels)
+    judge = judged([old], new)
+    small, alone, alike = _people(both.values(), judge)
+    return Added(
+        old.name,
+        old.made,
+        old.k,
+        len(before.keys() & now.keys()),
+        len(small),
+        len(alone),
+        _only(now, before, new.k),
+        _only(before, now, old.k),
+        old.levels,
+        counted=judge.counted,
+        alike=len(alike),
+        unjudged=judge.unjudged,
+    )
+
+
+def either(first: Entry, second: Entry) -> Added:
+    """Return what two releases of one day tell together: the promise of each counts."""
+    results = added(first, second), added(second, first)
+    worst = max(results, key=lambda result: (result.broken, result.k))
+    return replace(worst, name=first.name, made=first.made)
+
+
+def _people(groups: Collection[set[int]], judge: Judged) -> tuple[set[int], set[int], set[int]]:
+    """Return the people in groups that are too small, of one person, and too much alike."""
+    small: set[int] = set().union(*(g for g in groups if judge.size(g) < judge.k))
+    alone: set[int] = set().union(*(g for g in groups if len(g) == 1))
+    alike: set[int] = set().union(*(g for g in groups if judge.is_alike(g)))
+    return small, alone, alike
 
 
 def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
@@ -96,26 +156,39 @@ def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
     if new.kind != "classes" or len(old) < 2:  # noqa: PLR2004
         return None
     held = [*(_classes(entry) for entry in old), _classes(new)]
-    least = [entry.k for entry in (*old, new)]
-    seen: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+    seen: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
     for person in held[-1]:
         places = tuple(at for at, classes in enumerate(held) if person in classes)
         if len(places) > 2:  # noqa: PLR2004  # two are judged as a pair
-            seen[places].append(person)
-    below = alone = 0
-    for places, people in seen.items():
-        them = set.intersection(*(set(held[at]) for at in places))
-        sizes = Counter(tuple(held[at][person] for at in places) for person in them)
-        fewest = min(least[at] for at in places)
-        own = [sizes[tuple(held[at][person] for at in places)] for person in people]
-        below += sum(size < fewest for size in own)
-        alone += sum(size == 1 for size in own)
+            seen[places].add(person)
     if not seen:
         return None
-    shared = sum(map(len, seen.values()))
-    last = old[-1]
+    below, alone, alike, counted = 0, 0, 0, "people"
+    for places, people in seen.items():
+        groups: defaultdict[tuple[frozenset[int], ...], set[int]] = defaultdict(set)
+        for person in set.intersection(*(set(held[at]) for at in places)):
+            groups[tuple(held[at][person] for at in places)].add(person)
+        judge = judged([old[at] for at in places if at < len(old)], new)
+        found = _people(groups.values(), judge)
+        below, alone, alike = (
+            number + len(own & people)
+            for number, own in zip((below, alone, alike), found, strict=True)
+        )
+        counted = judge.counted if judge.counted != "people" else counted
+    shared, last = sum(map(len, seen.values())), old[-1]
     return Added(
-        last.name, last.made, min(least), shared, below, alone, 0, 0, last.levels, len(old)
+        last.name,
+        last.made,
+        max(entry.k for entry in old),
+        shared,
+        below,
+        alone,
+        0,
+        0,
+        last.levels,
+        len(old),
+        counted,
+        alike,
     )
 
 

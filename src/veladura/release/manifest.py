@@ -12,12 +12,13 @@ import veladura
 from veladura.core import registry
 from veladura.core.promise import Promise
 from veladura.core.release import Step
+from veladura.core.replicates import replication_in, said_fields
 from veladura.core.rules import Rule, rule_named
 from veladura.core.standing import ExactColumn
 from veladura.errors import PlanError, PromiseError
 from veladura.release.door import FORMAT, VERSION
 from veladura.table.codes import label_text
-from veladura.table.schema import Field
+from veladura.table.schema import Field, Schema
 from veladura.table.summary import Summary, summarize
 
 if TYPE_CHECKING:
@@ -70,8 +71,14 @@ def build_manifest(
         **_standing(release),
         **_risk(release, assessment),
         **({"units": dict(release.units)} if release.units else {}),
+        **({"replication": said} if (said := _replication(first.schema)) else {}),
         **({"design_not_released": list(lost)} if (lost := release.lost_design) else {}),
     }
+
+
+def _replication(schema: Schema) -> dict[str, str]:
+    """Return how replicate weights were made, by column."""
+    return {field.name: field.replication for field in schema if field.replication}
 
 
 def _standing(release: Release) -> dict[str, Any]:
@@ -171,11 +178,13 @@ def _sorted_categories(field: Field, values: pa.Array) -> list[Any]:
     return list(values.take(pc.sort_indices(values)).to_pylist())
 
 
-def fields_of(codebook: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
-    """Return the schema that a codebook describes."""
+def fields_of(
+    codebook: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]
+) -> tuple[Field, ...]:
+    """Return the schema that a codebook describes; a manifest says how replicates were made."""
     from veladura.release.files import type_from_text
 
-    return tuple(
+    fields = tuple(
         Field(
             about["name"],
             about["kind"],
@@ -190,6 +199,7 @@ def fields_of(codebook: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
         )
         for about in codebook
     )
+    return said_fields(fields, replication_in(manifest))
 
 
 def _json(value: Any) -> Any:

@@ -324,7 +324,8 @@ def load(folder: str | Path, *, large: bool = False, lazy: bool | None = None) -
     (40, 1)
     """
     path = Path(folder)
-    manifest, fields = read_manifest(path), fields_of(read_codebook(path))
+    manifest = read_manifest(path)
+    fields = fields_of(read_codebook(path), manifest)
     tables = tuple(
         Dataset(table.without_identifiers())
         for table in open_datasets(path, manifest, fields, large=large, lazy=lazy)

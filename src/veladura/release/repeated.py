@@ -57,7 +57,7 @@ class Repeated:
     why: str = ""
 
     @property
-    def below(self) -> int:
+    def broken(self) -> int:
         """None: nothing of groups was promised."""
         return 0
 

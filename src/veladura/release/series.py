@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from veladura.base.arrays import Ints
 from veladura.base.private_files import private_file, private_folder, write_private
 from veladura.errors import DataError, GateError, PlanError
+from veladura.release.earlier import promised_of
 from veladura.release.intersected import Added, added, added_to_all
 from veladura.table.codes import label_text
 from veladura.table.database.scratch import custodian_home
@@ -66,6 +67,12 @@ class Entry:
         Where it was written, and the digest of its checksums: what the next one may extend.
     identity
         The columns that tell who is who; empty where entries are of one source.
+    promised
+        What it promises besides k of people: "counted", "diverse" and "others", as
+        `veladura.release.earlier` reads them.
+    home, values
+        Hashes of the household and of sensitive values of each row, of the source of a new release:
+        for a judgement of older promises, never written.
     """
 
     name: str
@@ -81,13 +88,16 @@ class Entry:
     folder: str = ""
     digest: str = ""
     identity: tuple[str, ...] = ()
+    promised: dict[str, Any] = field(default_factory=dict)
+    home: Ints | None = field(default=None, repr=False)
+    values: dict[str, Ints] = field(default_factory=dict, repr=False)
 
 
 class Together(Protocol):
     """What two releases tell together; its text says it in numbers of people."""
 
     @property
-    def below(self) -> int:
+    def broken(self) -> int:
         """People for whom a promise is broken; none where nothing of groups was promised."""
 
 
@@ -188,6 +198,7 @@ class Series:
             "folder": entry.folder,
             "digest": entry.digest,
             "identity": list(entry.identity),
+            "promised": entry.promised,
         }
         write_private(path, json.dumps(about, indent=2) + "\n")
         return path
@@ -220,8 +231,23 @@ def entry_of(
         levels |= dict(step.settings.get("levels") or {})
     made = datetime.now(UTC).isoformat(timespec="microseconds")
     k = min(int(p.settings["k"]) for p in promises)
-    identity = identity_of(table)
-    return Entry(name, made, k, columns, levels, person[rows], np.array(group), identity=identity)
+    promised, source = promised_of(release), table.fetched()
+    told = [*source.schema.of_role("sensitive"), *promised.get("diverse", {})]
+    values = {n: _held(key, source.arrow, [n])[rows] for n in told if n in source.names}
+    home = source.schema.household
+    return Entry(
+        name,
+        made,
+        k,
+        columns,
+        levels,
+        person[rows],
+        np.array(group),
+        identity=identity_of(table),
+        promised=promised,
+        home=None if home is None else _held(key, source.arrow, [home])[rows],
+        values=values,
+    )
 
 
 def any_entry(
@@ -293,19 +319,30 @@ def _refuse_others(series: Series, before: Sequence[Entry], new: Entry) -> None:
         raise PlanError(msg)
 
 
-def refuse_broken(series: Series, results: Sequence[Together]) -> None:
-    """Refuse a release that breaks, together with an older one, the promise of either."""
-    broken = [result for result in results if isinstance(result, Added) and result.below]
-    if not broken:
-        return
-    worst = max(broken, key=lambda result: result.below)
+def refuse_broken(series: Series, results: Sequence[Together], accepted: str = "") -> list[str]:
+    """Refuse a release that breaks, together with an older one, what that one promised.
+
+    Parameters
+    ----------
+    accepted
+        The holder's reason why it is released all the same.
+
+    Returns
+    -------
+    What is broken and accepted, in numbers of people.
+    """
+    broken = [result for result in results if isinstance(result, Added) and result.broken]
+    if accepted or not broken:
+        return [str(result) for result in broken]
+    worst = max(broken, key=lambda result: result.broken)
     levels = ", ".join(f"{name} = {level}" for name, level in worst.levels.items())
     same = f"levels = {{{levels}}} in the k-anonymity step" if levels else "the same generalisation"
     lines = "".join(f"\n  - {result}" for result in broken)
     msg = (
         f"together with earlier releases of the series {series.name!r} this one breaks a promise:"
         f"{lines}\nNothing was released.\n\nHint: release the same generalisation as before"
-        f" ({same}), a larger k, or columns that were released before only."
+        f" ({same}), the k that was promised then (k = {worst.k}) or a larger one, or columns that"
+        ' were released before only; or accept it with a reason: [custodian] breaks_earlier = "..."'
     )
     raise GateError(msg)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
 
+from veladura.core.linked import PartsWarning, tables_of_parts
 from veladura.errors import FolderError
 from veladura.release.files import write_data
 from veladura.release.package import load
@@ -23,6 +25,14 @@ def write_tables(
     hyphens and underscores of them is used.
     """
     release = load(folder, large=large)
+    if parts := tables_of_parts(release):
+        warnings.warn(
+            f"{' and '.join(parts)}: keys hold within one equivalence class. Whoever has rows in"
+            " several classes has a key, and a row, in each: rows of these tables may be parts of"
+            " people or households, and their number is no number of people.",
+            PartsWarning,
+            stacklevel=2,
+        )
     home = out.absolute()
     if any((place / "manifest.json").exists() for place in (home, *home.parents)):
         msg = f"{out} is inside a release: its files would no longer be those of the manifest."

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.base.limits import Light, Verdict
+from veladura.core.linked import NAME as LINKED
+from veladura.core.linking import linked_words
 from veladura.core.lost_design import design_in, design_words
 from veladura.core.promise import Proof
 from veladura.core.rules import Conclusions
@@ -36,6 +38,7 @@ FEW_LEFT_OUT = (
     " original beside the release would tell who they are: figures of utility stay with the holder."
 )
 HALF_A_PAGE = 640.0  # points; a wider picture has a row of its own
+NO_CONTROL = "Membership inference: not measured, no control group was kept."
 UNMEASURED = "Risk and utility were not measured for this page."
 BETTER = {"low": "lower is better", "high": "higher is better", "neither": "for comparison"}
 VERDICTS: Mapping[Light, str] = {
@@ -123,6 +126,7 @@ class Facts:
     recipe: str = field(default="", repr=False)
     draft: tuple[str, ...] = ()  # what the holder has not confirmed
     opening: Opening | None = None  # the verdict, on the first screen
+    membership: str = ""  # that nobody tried to tell who is in the data
     left_out: str = ""  # why the page does not compare the release with the original
 
 
@@ -165,7 +169,11 @@ def gather(
     page = Facts(
         title=str(manifest["name"]),
         audience=audience,
-        summary=_statistics(manifest) if release.rule.statistics else _summary(manifest),
+        summary=(
+            _statistics(manifest)
+            if release.rule.statistics
+            else (*_summary(manifest), *_linked(release))
+        ),
         refused=sum(not verdict.passed for verdict in verdicts),
         steps=tuple(_step(step) for step in release.steps),
         columns=describe(release.tables[0].table, original, release.changed),
@@ -188,6 +196,7 @@ def gather(
             page,
             figures=_figures(shown, {v.figure: v for v in verdicts}),
             absent=_absent(shown, [v.figure for v in verdicts]),
+            membership=NO_CONTROL if _without_control(assessment) else "",
         )
     everyone = public_drawings(release) if drawings is None else drawings
     if not mine:
@@ -209,6 +218,12 @@ def gather(
         texts={title: text for title, text in own.items() if isinstance(text, str)},
         recipe=repr(release.recipe),
     )
+
+
+def _without_control(assessment: Assessment) -> bool:
+    """Whether membership inference was not tried because there is no control group."""
+    figure = assessment.figures.get("risk.attacks.membership")
+    return figure is not None and figure.estimate is None and "control group" in figure.why
 
 
 def few_left_out(release: Release) -> int:
@@ -286,6 +301,13 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return first, second, third, *units.values(), *_design(manifest)
 
 
+def _linked(release: Release) -> list[str]:
+    """Return what each method did with linked tables; nothing for a release of one table."""
+    if not any(promise.name == LINKED for promise in release.promises):
+        return []
+    return linked_words(step.recipe for step in release.steps if step.recipe is not None)
+
+
 def _design(manifest: Mapping[str, Any]) -> list[str]:
     """Return what intervals do not know of a survey's design; nothing for any other table."""
     lost = design_in(manifest)
@@ -295,6 +317,11 @@ def _design(manifest: Mapping[str, Any]) -> list[str]:
         said.append(
             "It has sampling weights and neither strata nor clusters: intervals take rows for"
             " independent draws, and are too narrow where the survey sampled areas or households."
+        )
+    if "replicate weight" in roles and not manifest.get("replication"):
+        said.append(
+            "The manifest does not say how the replicate weights were made: intervals on this page"
+            " use them only where the weights show it."
         )
     return said
 

@@ -18,7 +18,7 @@ import numpy as np
 from veladura.base.arrays import Floats, Mask
 from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
-from veladura.inference.survey import SampledRows, Sampling, sampled_rows
+from veladura.inference.survey import SampledRows, Sampling, known_replicates, sampled_rows
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import fit_all, propose
 from veladura.measures.utility.overlap import NORMAL, combiner, interval_overlap
@@ -153,16 +153,19 @@ def _weighted_means(
 
 
 def _sampling(pairing: Pairing) -> Sampling | None:
-    """Return the strata and clusters of both tables; None where a weight is all there is.
+    """Return the design of both tables; None where a weight is all there is.
 
     Members of a household, and rows of a person, are a cluster where no other is declared.
+    Replicate weights count where it is known how they were made.
     """
     tables = [table.units for table in (pairing.original, *pairing.released)]
-    declared = replace(Sampling.declared(tables[-1].schema), replicates=())
+    declared = Sampling.declared(tables[-1].schema)
     if pairing.weights() is None:
-        declared = replace(declared, weights=None)
-    held = all(t.in_memory and set(declared.columns) <= {*t.names} for t in tables)
-    return declared if (declared.strata or declared.cluster) and held else None
+        declared = replace(declared, weights=None, replicates=(), replication=None, scales=())
+    if not all(t.in_memory and set(declared.columns) <= {*t.names} for t in tables):
+        return None
+    declared, _ = known_replicates(declared, tables[-1].arrow)
+    return declared if declared.is_complex else None
 
 
 def _loads(pairing: Pairing) -> list[Floats] | None:
@@ -182,10 +185,15 @@ def _designs(pairing: Pairing) -> list[SampledRows | None]:
 def _mean_of(
     values: Floats, weights: Floats, given: Mask, design: SampledRows | None
 ) -> tuple[float, float]:
-    """Return a weighted mean and its variance: linearised over clusters, if there are any."""
+    """Return a weighted mean and its variance: by replicates or clusters, if there are any."""
     mean, variance = weighted_mean(values, weights)
     if design is None:
         return mean, variance
+    if design.replicates.shape[1]:
+        found = design.replicated(
+            lambda own: np.array([own[given] @ values / own[given].sum()]), np.array([mean])
+        )
+        return mean, float(found[0, 0])
     scores = np.zeros(given.size)
     scores[given] = weights * (values - mean) / weights.sum()
     return mean, float(design.variance(scores[:, None])[0, 0])

@@ -32,7 +32,7 @@ class Cache:
     columns
         Columns of a small table as plain arrays, which every measure reads.
     distinct
-        Approximate numbers of distinct values of columns of numbers and dates.
+        Approximate numbers of distinct values of columns; of texts those of Spark only.
     labels
         Every value that a text column can have, and perhaps some that it has not.
     summaries

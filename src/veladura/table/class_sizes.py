@@ -6,7 +6,7 @@ long as there are different sizes, however many combinations there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,13 @@ import pyarrow as pa
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.memory import holds_numbers
 from veladura.table.counts import MOST_VALUES
-from veladura.table.database.connection import fetch, fetch_query, home_of, one_at_a_time
+from veladura.table.database.connection import (
+    fetch,
+    fetch_query,
+    home_of,
+    is_spark,
+    one_at_a_time,
+)
 from veladura.table.database_errors import without_values
 
 if TYPE_CHECKING:
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _BATCH = 1 << 17
+_MOST_COLUMNS = 60  # of one query with GROUPING SETS: their number has 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +63,18 @@ class ClassSizes:
         """Return how many people are in classes of the chosen sizes."""
         return int((self.size * self.number)[chosen].sum())
 
+    def in_largest(self, most: int) -> int:
+        """Return how many people are in so many of the largest classes.
+
+        Examples
+        --------
+        >>> ClassSizes(np.array([1, 5]), np.array([3, 2])).in_largest(3)
+        11
+        """
+        number = self.number[::-1]
+        taken = np.clip(most - (np.cumsum(number) - number), 0, number)
+        return int((self.size[::-1] * taken).sum())
+
     def average_chance(self, candidates: Ints | Floats) -> float:
         """Return the mean over people of 1 / candidates of their class; 0 for nobody."""
         people = self.people
@@ -84,6 +103,51 @@ def sizes_of_rows(table: Table, columns: Sequence[str]) -> ClassSizes:
             table.schema.check("columns", columns)
             table.cache.sizes[key] = _counted(table, columns)
         return table.cache.sizes[key]
+
+
+def count_sizes_ahead(table: Table, names: Iterable[str]) -> None:
+    """Count the sizes of classes of single columns by one query, for whoever asks for them later.
+
+    Only where a pass over the rows costs more than counting, which is on Spark. What comes back is
+    as long as there are different sizes, however many values the columns have.
+    """
+    if table.in_memory or not is_spark(table.expression):
+        return
+    with table.cache.lock:
+        left = [
+            name
+            for name in dict.fromkeys(names)
+            if frozenset([name]) not in table.cache.sizes and not table.knows_counts([name])
+        ]
+        for i in range(0, len(left), _MOST_COLUMNS):
+            table.cache.sizes.update(_sizes_of_columns(table, left[i : i + _MOST_COLUMNS]))
+
+
+def _sizes_of_columns(table: Table, names: Sequence[str]) -> dict[frozenset[str], ClassSizes]:
+    home = home_of(table.expression)
+    places = [f"c{table.schema.position(name)}" for name in names]
+    listed, sets = ", ".join(places), ", ".join(f"({place})" for place in places)
+    with without_values(table.source.name):
+        home._run_pre_execute_hooks(table.expression)  # noqa: SLF001  # shows it rows in memory
+        rows = home.compile(table.expression)
+        groups = (
+            f"SELECT grouping_id({listed}) AS g, count(*) AS size FROM ({rows}) AS t"  # noqa: S608
+            f" GROUP BY GROUPING SETS ({sets})"
+        )
+        found = fetch_query(
+            home,
+            f"SELECT g, size, count(*) AS number FROM ({groups}) AS u GROUP BY g, size",  # noqa: S608
+        )
+    which, size, number = (
+        found.column(name).cast(pa.int64()).to_numpy() for name in ("g", "size", "number")
+    )
+    order, every = np.argsort(size), (1 << len(places)) - 1
+    sizes = {}
+    for i, name in enumerate(names):
+        # bit by bit from the left: 1 where a column is not in the set
+        mine = order[which[order] == every - (1 << (len(places) - 1 - i))]
+        sizes[frozenset([name])] = ClassSizes(size[mine], number[mine])
+    return sizes
 
 
 def exact_sizes(table: Table, columns: Sequence[str]) -> ClassSizes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_ROWS = 50_000_000
+MOST_CELLS = 100_000  # rows of a table of which it is asked whether it holds counts
+COUNTED = {"n", "count", "counts", "freq", "frequency", "cases", "people", "persons", "number"}
 
 
 def expanded(table: Table, counts: str) -> Table:
@@ -40,12 +43,6 @@ def expanded(table: Table, counts: str) -> Table:
         raise PlanError(msg)
     rows = table.fetched()
     times = _whole(rows, counts)
-    if (total := int(times.sum())) > MOST_ROWS:
-        msg = (
-            f"the table of counts stands for {total:,} rows, more than {MOST_ROWS:,}.\n\nHint: take"
-            " a sample of the counts, or coarser categories."
-        )
-        raise DataError(msg)
     kept = [field for field in rows.schema if field.name != counts]
     places = pa.array(np.repeat(np.arange(times.size), times))
     arrow = rows.arrow.select([field.name for field in kept]).take(places)
@@ -66,4 +63,30 @@ def _whole(table: Table, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]
             " correct these rows, or declare the column as a weight."
         )
         raise DataError(msg)
+    if (total := float(values.sum())) > MOST_ROWS:  # before they are whole: 1e30 has no place there
+        msg = (
+            f"the table of counts stands for {total:,.6g} rows, more than {MOST_ROWS:,}.\n\nHint:"
+            " take a sample of the counts, or coarser categories."
+        )
+        raise DataError(msg)
     return values.astype(np.int64)
+
+
+def count_column(table: Table) -> str | None:
+    """Return the column that looks like counts of identical rows; None where there is none.
+
+    Its name says so, it holds whole numbers, and every combination of the other columns is there
+    once, as in a contingency table.
+    """
+    if table.rows > MOST_CELLS:
+        return None
+    for field in table.schema:
+        others = [name for name in table.names if name != field.name]
+        if (
+            pa.types.is_integer(field.type)
+            and COUNTED & set(re.split(r"[^a-z]+", field.name.lower()))
+            and others
+            and table.counts(others).size.max(initial=0) == 1
+        ):
+            return field.name
+    return None

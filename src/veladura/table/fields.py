@@ -45,7 +45,8 @@ def field_of(
         storage = type_
     elif keep_types and pa.types.is_timestamp(type_) and kind == "date":
         storage = pa.timestamp("us", tz=type_.tz)
-    return Field(name, kind, storage, declared.role, declared.order, declared.labels)
+    about = (declared.role, declared.order, declared.labels, declared.replication)
+    return Field(name, kind, storage, *about)
 
 
 def has_time(form: str | None) -> bool:

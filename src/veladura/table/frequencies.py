@@ -48,6 +48,13 @@ class Frequencies:
         return np.asarray(np.where(known[place] == wanted, self.rows[place], 0))
 
 
+def counted_in(column: Column) -> Frequencies:
+    """Return the distinct numbers of a column that is held, with their frequencies."""
+    values, rows = np.unique(column.values[~column.missing], return_counts=True)
+    distinct = column.with_values(values, np.zeros(values.size, dtype=bool))
+    return Frequencies(distinct, rows.astype(np.int64))
+
+
 def most_numbers() -> int:
     """Return how many distinct numbers of a column are held: as many as cells of a table."""
     within = cells_within()

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veladura.table.codes import label_texts
 from veladura.table.database.connection import fetch_one
 from veladura.table.database_errors import without_values
 from veladura.table.schema import LABELLED, Field, Kind
@@ -53,6 +54,27 @@ def _figures(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, in
             name: _figures_of(table.data.column(table.schema.position(name)), table.schema[name])
             for name in names
         }
+    table.count_few_valued()
+    counted = {n: _figures_by_counts(table, n) for n in names if (n,) in table.cache.counts}
+    return counted | _figures_there(table, [name for name in names if name not in counted])
+
+
+def _figures_by_counts(table: Table, name: str) -> tuple[int, int, int]:
+    """Return the figures of a column that has been counted."""
+    counts = table.counts([name])
+    column = counts.columns[0]
+    given = ~column.missing
+    longest = 0
+    if column.labels is not None:
+        texts = label_texts(column)
+        longest = max((len(texts[code]) for code in column.values[given]), default=0)
+    return int(counts.size[given].sum()), int(given.sum()), longest
+
+
+def _figures_there(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+    """Return the figures of the other columns by one query."""
+    if not names:
+        return {}
     figures: dict[str, Any] = {}
     for i, name in enumerate(names):
         column = table.expression[f"c{table.schema.position(name)}"]

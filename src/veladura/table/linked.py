@@ -3,8 +3,8 @@
 They are opened as one table: a row for each row of the last table, with the columns of those above
 beside it, and one for each row above that has none. Several tables may be last (the visits and the
 prescriptions of a patient): their rows stand one below the other, and ``row_of`` says of which each
-is. The keys are the units (household, person), so that every method counts people, and draws or
-renumbers whole units.
+is. The keys are the units (household, person, episode), so that every method counts people, and
+draws or renumbers whole units.
 """
 
 from __future__ import annotations
@@ -21,6 +21,14 @@ import pyarrow.compute as pc
 
 from veladura.base.arrays import Ints
 from veladura.errors import DataError, PlanError
+from veladura.table.link_checks import check_key, places_above, refuse_absent
+from veladura.table.linked_people import are_people
+from veladura.table.lookups import attached, described_tables, find_lookups
+from veladura.table.near_links import (
+    refuse_near_links,
+    refuse_second_parents,
+    same_kind,
+)
 from veladura.table.schema import Declared, Role, describe
 from veladura.table.source import Columns, open_unwarned
 from veladura.table.table import Link, Table
@@ -48,7 +56,11 @@ class LinkedTable:
         The column that holds the key of the parent's row; by default named like that key.
     unit
         What its rows are: "household" or "person". By default the table above the last one has a
-        row for each person, and one above that a row for each household.
+        row for each person. In a chain of three names and content say which of the first two it
+        is: homes with persons, or patients with visits (whose keys have the role "episode").
+    describes
+        Of a table that is looked up, such as the hospitals of visits: the table whose rows hold its
+        key, in their column ``link``. It has no parent and no unit.
     """
 
     name: str
@@ -57,6 +69,7 @@ class LinkedTable:
     parent: str | None = None
     link: str | None = None
     unit: Literal["household", "person"] | None = None
+    describes: str | None = None
 
 
 def open_linked(
@@ -68,9 +81,11 @@ def open_linked(
     ----------
     tables
         A chain of two or three: the first has no parent, each other has the one before it. Several
-        tables may have the same parent if nothing is below them.
+        tables may have the same parent if nothing is below them. Besides, tables that their rows
+        look up (``describes``).
     columns
-        Roles and kinds, as for `veladura.open`; keys have the roles "household" and "person".
+        Roles and kinds, as for `veladura.open`; keys have the roles "household", "person" and
+        "episode".
     name
         What the source is called in records; by default the name of the first table.
 
@@ -86,7 +101,7 @@ def open_linked(
     ... ).names
     ['who', 'sex', 'has_visits', 'cost']
     """
-    arrow, links, roles = joined(tables)
+    arrow, links, roles = joined(with_people(tables))
     declared = describe(columns or {}, arrow.column_names)
     for key, role in roles.items():
         declared[key] = replace(declared.get(key, Declared()), role=role)
@@ -95,7 +110,11 @@ def open_linked(
 
 
 def chain_of(tables: Sequence[LinkedTable]) -> list[LinkedTable]:
-    """Return the tables from the first down, those of one parent last; refuse what is no chain."""
+    """Return the tables from the first down, those of one parent last; refuse what is no chain.
+
+    Tables that are looked up are left out.
+    """
+    tables = described_tables(tables)
     names = [table.name for table in tables]
     if not 2 <= len(tables) <= MOST_TABLES or len(set(names)) < len(names):  # noqa: PLR2004
         msg = (
@@ -131,40 +150,62 @@ def chain_of(tables: Sequence[LinkedTable]) -> list[LinkedTable]:
 def joined(tables: Sequence[LinkedTable]) -> tuple[pa.Table, tuple[Link, ...], dict[str, Role]]:
     """Return the rows of all tables as one table, what is whose, and the roles of keys."""
     chain = chain_of(tables)
-    whole = _read(chain[0])
-    check_key(whole, chain[0])
+    read = {table.name: _read(table) for table in tables}
+    check_key(read[chain[0].name], chain[0])
+    read, looked_up = attached(chain, [t for t in tables if t.describes is not None], read)
+    whole = read[chain[0].name]
     own = [name for name in whole.column_names if name != chain[0].key]
     links = [Link(chain[0].name, tuple(own), chain[0].key)]
     last = [table for table in chain if table.parent == chain[-1].parent]
     roles = _roles(chain, last)
     for above, table in pairwise(chain[: len(chain) - len(last) + (len(last) == 1)]):
-        rows, column = _read_below(above, table, whole.column_names)
+        rows, column = _read_below(above, table, read[table.name], whole.column_names)
         has_below = any(other.parent == table.name for other in chain)
         whole, present = _beside(whole, rows, column, above, table, roles, has_below=has_below)
         kept = [n for n in rows.column_names if n not in (column, table.key)]
         links.append(Link(table.name, tuple(kept), table.key, above.key, present))
     if len(last) > 1:
-        whole, below = stacked(whole, chain[-len(last) - 1], last)
+        whole, below = stacked(whole, chain[-len(last) - 1], last, read)
         links += below
+    roles |= {str(link.key): "lookup" for link in looked_up}
     left = [key for table in chain if (key := table.key) is not None and key not in roles]
     left = [name for name in left if name in whole.column_names]
-    return whole.drop_columns(left), tuple(links), roles
+    return whole.drop_columns(left), (*links, *looked_up), roles
+
+
+def with_people(tables: Sequence[LinkedTable]) -> list[LinkedTable]:
+    """Return linked tables of which a chain of three says who the people are.
+
+    Where the holder names no unit, names and content of the first two tables do.
+    """
+    chain = chain_of(tables)
+    whole = [*chain, *(table for table in tables if table.describes is not None)]
+    above = [table for table in chain if any(other.parent == table.name for other in chain)]
+    if len(above) < 2 or any(table.unit for table in chain):  # noqa: PLR2004
+        return whole
+    first, second, *rest = whole
+    arrow, links, _ = joined((first, second))
+    if are_people(open_unwarned(arrow), first, second, links[-1].columns):
+        return [replace(first, unit="household"), replace(second, unit="person"), *rest]
+    return [replace(first, unit="person"), second, *rest]
 
 
 def _read_below(
-    above: LinkedTable, table: LinkedTable, taken: Sequence[str]
+    above: LinkedTable, table: LinkedTable, rows: pa.Table, taken: Sequence[str]
 ) -> tuple[pa.Table, str]:
     """Return the rows of a table under names of their own, and its column of keys above."""
-    rows = _read(table)
     if table.key is not None:
         check_key(rows, table)
     column = table.link or str(above.key)
-    _refuse_absent(rows, table, [column])
+    refuse_absent(rows, table, [column])
     return _renamed(rows, taken, column, table.name), column
 
 
 def stacked(
-    above: pa.Table, parent: LinkedTable, tables: Sequence[LinkedTable]
+    above: pa.Table,
+    parent: LinkedTable,
+    tables: Sequence[LinkedTable],
+    read: Mapping[str, pa.Table],
 ) -> tuple[pa.Table, list[Link]]:
     """Return the rows of several tables of one parent, one below the other, and what is whose.
 
@@ -179,7 +220,7 @@ def stacked(
                 " table only can be people.\n\nHint: leave out unit."
             )
             raise PlanError(msg)
-        rows, column = _read_below(parent, table, taken)
+        rows, column = _read_below(parent, table, read[table.name], taken)
         if table.key is not None:
             rows = rows.drop_columns([table.key])
         taken += [name for name in rows.column_names if name != column]
@@ -211,9 +252,11 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 def _roles(chain: Sequence[LinkedTable], last: Sequence[LinkedTable]) -> dict[str, Role]:
     """Return the roles of keys; that of the last table is a unit only where the holder says so."""
-    usual: list[Role] = ["household", "person"]
     above = chain[: -len(last)]
+    usual: list[Role] = ["household", "person"]
     usual = usual[-len(above) :]
+    if above[0].unit == "person" and len(above) > 1:
+        usual = ["person", "episode"]  # a patient's visits, each with rows below
     roles: dict[str, Role] = {
         str(table.key): table.unit or role for table, role in zip(above, usual, strict=True)
     }
@@ -226,33 +269,8 @@ def _roles(chain: Sequence[LinkedTable], last: Sequence[LinkedTable]) -> dict[st
 def _read(table: LinkedTable) -> pa.Table:
     path = Path(table.path) if isinstance(table.path, str) else table.path
     rows = open_unwarned(path).fetched().arrow
-    _refuse_absent(rows, table, [] if table.key is None else [table.key])
+    refuse_absent(rows, table, [] if table.key is None else [table.key])
     return rows
-
-
-def _refuse_absent(rows: pa.Table, table: LinkedTable, names: Sequence[str]) -> None:
-    if several := [name for name in names if not isinstance(name, str)]:
-        msg = (
-            f"table {table.name!r}: key and link name one column each, got {several[0]!r}.\n\nHint:"
-            " put the parts of a key into one column first, in both tables."
-        )
-        raise PlanError(msg)
-    if absent := [name for name in names if name not in rows.column_names]:
-        msg = f"table {table.name!r} has no column {absent}; it has {rows.column_names}."
-        raise PlanError(msg)
-
-
-def check_key(rows: pa.Table, table: LinkedTable) -> None:
-    """Refuse a key that is missing or not unique."""
-    column = rows.column(str(table.key))
-    repeated = len(column) - column.null_count - pc.count_distinct(column).as_py()
-    if column.null_count or repeated:
-        msg = (
-            f"the key {table.key!r} of table {table.name!r} is missing in {column.null_count} rows"
-            f" and repeated in {repeated}: it numbers no rows.\n\nHint: name a column that has"
-            " every value once."
-        )
-        raise DataError(msg)
 
 
 def _renamed(rows: pa.Table, taken: Sequence[str], link_: str, table: str) -> pa.Table:
@@ -313,45 +331,11 @@ def _all_numbered(key: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.coalesce(key, spare.take(pa.array(at, mask=at < 0)))
 
 
-def places_above(
-    above: pa.Table, rows: pa.Table, column: str, parent: LinkedTable, table: LinkedTable
-) -> Ints:
-    """Return for every row the place of the one above that it belongs to; refuse orphans."""
-    held = above.column(str(parent.key)).combine_chunks()
-    place = pc.index_in(_like(rows.column(column), held.type), held)
-    if orphans := place.null_count:
-        msg = (
-            f"{orphans} rows of table {table.name!r} have a {column!r} that table {parent.name!r}"
-            " does not have: they belong to nothing.\n\nHint: correct the source, or leave these"
-            " rows out."
-        )
-        raise DataError(msg)
-    at: Ints = place.combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
-    return at
-
-
-def _like(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    """Return a link as its keys are stored; what cannot be one of them is missing.
-
-    Arrow's own error would show the value.
-    """
-    try:
-        return column.cast(wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.chunked_array([[_cast(value, wanted) for value in column]], wanted)
-
-
-def _cast(value: pa.Scalar, wanted: pa.DataType) -> Any:
-    try:
-        return value.cast(wanted).as_py()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-
-
 def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:
     """Return tables as a chain, their keys found by content; the last may be several.
 
     A key has every value once, and all values of a column of the table below are among its own.
+    Tables that are looked up come after the chain.
 
     Parameters
     ----------
@@ -368,11 +352,16 @@ def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:
         for column in below.column_names
         if (score := _fit(above.column(key), below.column(column), key == column))
     ]
+    looked_up = find_lookups(offers, rows)
+    offers = [offer for offer in offers if not {offer[1], offer[2]} & set(looked_up)]
+    rows = {name: table for name, table in rows.items() if name not in looked_up}
     best: dict[tuple[str, str], float] = {}
     for score, child, parent, *_ in offers:
         best[child, parent] = max(score, best.get((child, parent), 0.0))
     found: dict[str, tuple[str, str, str]] = {}  # of each table: parent, its key, and the link
-    for _, child, parent, key, column in sorted(offers, key=lambda offer: -offer[0]):
+    for score, child, parent, key, column in sorted(offers, key=lambda offer: -offer[0]):
+        if best.get((parent, child), 0.0) > score:
+            continue  # the other way round it fits better: an age is among running numbers too
         far = any(_is_between(table, child, parent, best) for table in rows)
         if child not in found and not far and not _is_above(child, parent, found):
             found[child] = (parent, key, column)
@@ -387,7 +376,17 @@ def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:
         )
         for name in rows
     ]
-    return chain_of(tables)
+    # of a first table: a link the other way round may be an age among running numbers
+    scores = {(child, parent): best[child, parent] for child, (parent, *_) in found.items()}
+    refuse_near_links(rows, scores)
+    refuse_second_parents(best, {child: parent for child, (parent, *_) in found.items()})
+    return [
+        *chain_of(tables),
+        *(
+            LinkedTable(name=name, path=paths[name], key=key, link=link, describes=child)
+            for name, (_, child, _, key, link) in looked_up.items()
+        ),
+    ]
 
 
 def _is_between(table: str, child: str, parent: str, best: Mapping[tuple[str, str], float]) -> bool:
@@ -410,8 +409,7 @@ def _is_above(table: str, other: str, found: Mapping[str, tuple[str, str, str]])
 
 def _fit(key: pa.ChunkedArray, column: pa.ChunkedArray, same: bool) -> float:  # noqa: FBT001
     """Return how well a column links to a key: 0 not at all, more for the same name."""
-    kinds = [pa.types.is_integer, pa.types.is_string, pa.types.is_large_string]
-    if not any(kind(key.type) and kind(column.type) for kind in kinds):
+    if not same_kind(key, column):
         return 0.0
     distinct = pc.count_distinct(key).as_py()
     unique = distinct == len(key) and not key.null_count

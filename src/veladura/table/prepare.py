@@ -32,7 +32,7 @@ class Prepared:
     Attributes
     ----------
     distinct
-        Approximate numbers of distinct values, of Spark's columns of numbers and dates.
+        Approximate numbers of distinct values, of Spark's columns.
     """
 
     rows: int
@@ -73,9 +73,8 @@ def prepare(
             figures[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
         if spark:
             refuse_unclear(name, raw.type(), given)
-            if field.kind not in LABELLED:
-                figures[f"d{i}"] = typed.approx_nunique()
-            elif raw.type().is_floating() or raw.type().is_decimal():
+            figures[f"d{i}"] = typed.approx_nunique()
+            if field.kind in LABELLED and (raw.type().is_floating() or raw.type().is_decimal()):
                 figures[f"f{i}"] = (raw.notnull() & ~_is_whole(_as_float(raw))).sum()
     with without_values(what):
         row = fetch_one(expression, figures)

@@ -10,12 +10,15 @@ import pyarrow as pa
 
 from veladura.base.shapes import LONGEST_NAME
 from veladura.errors import ColumnError, DataError, PlanError
+from veladura.table.replication import Made
 
 Role = Literal[
     "identifier",
     "dropped",
     "person",
     "household",
+    "episode",
+    "lookup",
     "quasi-identifier",
     "undecided",
     "other",
@@ -33,6 +36,8 @@ ROLE_WORDS: Mapping[Role, str] = {
     "dropped": "not released for another reason, such as free text",
     "person": "number of a person with several rows: never released as it is",
     "household": "number of a household: never released as it is",
+    "episode": "number of a visit or job of a person, with several rows: never released as it is",
+    "lookup": "number of what several rows look up, as a hospital: never released as it is",
     "quasi-identifier": "an intruder may know it",
     "undecided": "nobody has said: counts as known to an intruder",
     "other": "nobody has said: counts as known to an intruder",
@@ -45,7 +50,7 @@ ROLE_WORDS: Mapping[Role, str] = {
     "harmless": "no intruder knows it, the holder says",
 }
 NOT_RELEASED = ("identifier", "dropped")
-UNITS = ("person", "household")
+UNITS = ("person", "household", "episode", "lookup")
 WEIGHTS = ("weight", "replicate weight")
 Kind = Literal["category", "ordered", "integer", "number", "date", "text"]
 LABELLED = ("category", "ordered", "text")
@@ -72,6 +77,9 @@ class Declared:
         Words that mean missing in this column, in addition to those of the whole source.
     exact
         The holder's reason why the column may be released as it is.
+    replication
+        How a replicate weight was made: "brr", "fay" (or "fay 0.3"), "jackknife" (JK1), "jkn",
+        "jk2" or "bootstrap". By default it is recognised from the weights, where that is possible.
     """
 
     role: Role = "other"
@@ -81,6 +89,7 @@ class Declared:
     labels: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     exact: str = ""
+    replication: str = ""
 
     def __post_init__(self) -> None:
         for setting, value, possible in (
@@ -101,6 +110,14 @@ class Declared:
                 " or leave format out."
             )
             raise PlanError(msg)
+        if self.replication and self.role != "replicate weight":
+            msg = (
+                f"replication is for role 'replicate weight', got role {self.role!r}.\n\nHint:"
+                " declare the role, or leave replication out."
+            )
+            raise PlanError(msg)
+        if self.replication:
+            Made.read(self.replication)
         if self.exact and not self.exact.strip():
             msg = (
                 "exact is the reason why a column may be released as it is; it is blank.\n\nHint:"
@@ -122,6 +139,7 @@ class Field:
     role: Role = "other"
     order: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    replication: str = ""  # how a replicate weight was made
 
 
 @dataclass(frozen=True)
@@ -171,6 +189,11 @@ class Schema:
     def household(self) -> str | None:
         """The column that says which household a row is about, if there is one."""
         return next(iter(self.of_role("household")), None)
+
+    @property
+    def episode(self) -> str | None:
+        """The column that says which visit or job of a person a row is about, if there is one."""
+        return next(iter(self.of_role("episode")), None)
 
     def select(self, names: Sequence[str]) -> Schema:
         """Return the schema of some columns, in the given order."""

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.table.database.connection import is_spark, read_parquet
-from veladura.table.database.spark import adopt, frame_table, is_spark_frame, is_spark_url
+from veladura.table.database.spark import (
+    adopt,
+    frame_table,
+    is_spark_frame,
+    is_spark_url,
+    plain_name,
+)
 from veladura.table.database_errors import without_values
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
@@ -160,7 +166,8 @@ def _open(
             from veladura.table.database.urls import READ_HERE, find_table
 
             expression, url, table = find_table(url, table, writable=writable, custodian=custodian)
-            described = Source(name or table, url=url, table=table)
+            called = plain_name(table) if is_spark_url(url) else table
+            described = Source(name or called, url=url, table=table)
             opened = _open_expression(expression, list(expression.columns), columns, described)
             # rows of some servers are here already: figures that need them can be computed
             return opened.fetched() if url.partition("://")[0] in READ_HERE else opened

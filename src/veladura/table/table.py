@@ -45,6 +45,8 @@ class Link:
     row_of
         Where several tables belong to the one above: the column that says which of them a row is
         of, by name.
+    lookup_of
+        Of a table that is looked up: the table whose rows hold its key, and its columns too.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Link:
     parent_key: str | None = None
     present: str | None = None
     row_of: str | None = None
+    lookup_of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -267,6 +270,7 @@ class Table:
 
         Everybody who counts tuples asks for the columns by themselves later.
         """
+        from veladura.table.counts import MOST_VALUES
         from veladura.table.profiles import many_valued
 
         if not is_spark(self.expression):
@@ -274,7 +278,19 @@ class Table:
         known = {name for names in (key, *self.cache.counts) for name in names}
         left = [name for name in self.names if name not in known]
         many = many_valued(self, left)
-        return [(name,) for name in left if name not in many]
+        distinct = self.cache.distinct  # texts that nearly everybody has alone stay where they are
+        return [
+            (name,) for name in left if name not in many and distinct.get(name, 0) <= MOST_VALUES
+        ]
+
+    def count_few_valued(self) -> None:
+        """Count all columns of few values by one query, where a query is costly: on Spark."""
+        from veladura.table.counts import count_sets
+
+        if self.in_memory or not is_spark(self.expression):
+            return
+        with self.cache.lock:
+            self.cache.counts.update(count_sets(self, self._few_valued(())))
 
     def knows_counts(self, columns: Sequence[str]) -> bool:
         """Whether the tuples of some columns can be told without a query."""

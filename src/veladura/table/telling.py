@@ -1,26 +1,34 @@
 """What columns tell: people alone with their values, and values of other columns given back.
 
-Counted where the rows live: a lazy table answers one query for each figure.
+Counted where the rows live: a lazy table answers one query for each figure, and Spark one query for
+many of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veladura.base.arrays import Ints
-from veladura.table.class_sizes import ClassSizes, exact_sizes, sizes_of_rows
+from veladura.table.class_sizes import (
+    ClassSizes,
+    count_sizes_ahead,
+    exact_sizes,
+    sizes_of_rows,
+)
 from veladura.table.codes import encode
-from veladura.table.database.connection import fetch_one
+from veladura.table.counts import MOST_VALUES, Counts, count_sets
+from veladura.table.database.connection import fetch_one, is_spark
 from veladura.table.database_errors import without_values
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
 _LARGEST = 1 << 62
+_MOST_CELLS = 1 << 20  # of the tables that one query counts ahead
 _FEW_PER_CASE = 4  # so many cells per case are counted faster than cases are sorted
 
 
@@ -39,6 +47,7 @@ class Telling:
         self.table, self.person = table, person
         self._coded: dict[str, Ints] = {}
         self._kept: dict[tuple[str, ...], int] = {}  # answers given before
+        self._cells: dict[tuple[str, ...], Counts] = {}  # two-way tables that were counted ahead
 
     @cached_property
     def people(self) -> int:
@@ -81,6 +90,8 @@ class Telling:
         two do: a person alone with a combination says nothing about a rule. It is the share of
         right guesses behind the measure of Goodman and Kruskal (1954, section 5).
         """
+        if (cells := self._cells.get((*columns, target))) is not None:
+            return _told_by(cells)
         if not self.table.in_memory:
             return self._told_lazily(columns, target)
         values, held = self._codes(columns), self._codes([target])
@@ -90,6 +101,31 @@ class Telling:
         most = _largest_cells(values, held)
         return float(most[most > 1].sum() / values.size)
 
+    def count_ahead(self, names: Iterable[str]) -> None:
+        """Count single columns by one query where a query is costly: on Spark."""
+        if self.person is None:
+            count_sizes_ahead(self.table, names)
+
+    def cross_ahead(self, pairs: Iterable[tuple[Sequence[str], str]]) -> None:
+        """Count what `told` will be asked for by a few queries, where each is costly: on Spark.
+
+        Tables of many cells stay there: they are asked for one by one.
+        """
+        if self.person is not None or self.table.in_memory or not is_spark(self.table.expression):
+            return
+        batch: list[tuple[str, ...]] = []
+        room = _MOST_CELLS
+        for columns, target in pairs:
+            cells = self.levels(columns) * self.levels([target])
+            if cells > MOST_VALUES:
+                continue
+            if cells > room:
+                self._cells.update(count_sets(self.table, batch))
+                batch, room = [], _MOST_CELLS
+            batch.append((*columns, target))
+            room -= cells
+        self._cells.update(count_sets(self.table, batch))
+
     def most_told(self, columns: Sequence[str], target: str) -> float:
         """Return a share that `told` cannot exceed, from counts of the single columns.
 
@@ -98,6 +134,9 @@ class Telling:
         if self.person is not None:
             return 1.0
         shared = 1 - self.alone(columns) / self.people
+        if not self.table.in_memory:
+            largest = self._sizes([target]).in_largest(self.levels(columns))
+            return min(shared, largest / self.people)
         sizes = np.sort(self.table.counts([target]).size)[::-1]
         return min(shared, float(sizes[: self.levels(columns)].sum()) / self.people)
 
@@ -120,6 +159,8 @@ class Telling:
     def commonest(self, target: str) -> float:
         """Return the share of people who hold the commonest value of a column."""
         if not self.table.in_memory:
+            if self.person is None:
+                return self._sizes([target]).in_largest(1) / self.people
             return self._told_lazily([], target)
         held = self._codes([target])
         if self.person is not None:
@@ -187,6 +228,14 @@ class Telling:
     def _ask(self, rows: Any, figure: Any) -> int:
         with without_values(self.table.source.name):
             return int(fetch_one(rows, {"figure": figure(rows)})["figure"] or 0)
+
+
+def _told_by(cells: Counts) -> float:
+    """Return the share of people told by a two-way table, the target in its last column."""
+    _, rows = np.unique(cells.codes[:, :-1], axis=0, return_inverse=True)
+    most = np.zeros(int(rows.max()) + 1, dtype=np.int64)
+    np.maximum.at(most, rows.reshape(-1), cells.size)
+    return float(most[most > 1].sum() / cells.size.sum())
 
 
 def _largest_cells(rows: Ints, columns: Ints) -> Ints:

@@ -1,7 +1,7 @@
 """Units: a person may have several rows. Counts of people, and new numbers for them.
 
-A table with a column of role "person" (or "household") is handed to methods and measures without
-it: they see a view whose `Table.whole` is the table with these columns, row for row.
+A table with a column of role "person" (or "household", "episode") is handed to methods and measures
+without it: they see a view whose `Table.whole` is the table with these columns, row for row.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def per_person(values: Floats, persons: Ints) -> Floats:
 
 def check_units(table: Table) -> None:
     """Refuse columns of units that do not say who a row is about."""
-    for role in UNITS:
+    for role in (role for role in UNITS if role != "lookup"):
         if len(names := table.schema.of_role(role)) > 1:
             msg = (
                 f"{len(names)} columns have the role {role!r}: {names}. A table has one.\n\nHint:"
@@ -184,6 +184,8 @@ def check_units(table: Table) -> None:
             )
             raise PlanError(msg)
     person, household = table.schema.person, table.schema.household
+    if (episode := table.schema.episode) is not None:
+        _check_episodes(table, episode)
     if person is None:
         return
     column = table.counts([person])
@@ -202,6 +204,27 @@ def check_units(table: Table) -> None:
             f"{several} people of {person!r} lie in a second household of {household!r}: a person"
             " belongs to one household.\n\nHint: correct the source, or give the column"
             f" {household!r} another role."
+        )
+        raise DataError(msg)
+
+
+def _check_episodes(table: Table, episode: str) -> None:
+    """Refuse visits or jobs that are nobody's, or those of two people."""
+    person = table.schema.person
+    if person is None:
+        msg = (
+            f"column {episode!r} numbers episodes, and no column says whose they are.\n\nHint:"
+            ' declare the column that numbers people: role = "person".'
+        )
+        raise PlanError(msg)
+    each = table.counts([episode])
+    missing = int(each.size[each.columns[0].missing].sum())
+    several = table.counts([episode, person]).size.size - each.size.size
+    if missing or several:
+        msg = (
+            f"the episodes of {episode!r} are missing in {missing} rows, and {several} belong to a"
+            f" second person of {person!r}: an episode belongs to one person.\n\nHint: correct the"
+            f" source, or give the column {episode!r} another role."
         )
         raise DataError(msg)
 

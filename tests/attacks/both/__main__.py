@@ -15,10 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.attacks.both import folders, places, runs
+from tests.attacks.both import folders, numbers, places, runs
 
 ROOT = Path(__file__).parents[3]
-ATTACKS = {**places.ATTACKS, **folders.ATTACKS, **runs.ATTACKS}
+ATTACKS = {**numbers.ATTACKS, **places.ATTACKS, **folders.ATTACKS, **runs.ATTACKS}
 PATIENCE = 300  # seconds for one attack
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import veladura as vd
+from veladura.errors import NotApplicable
 from veladura.measures.risk.extremes import extremes
 
 
@@ -82,3 +84,12 @@ def test_the_more_are_attacked_the_nearer_one_must_come_to_be_told_from_chance()
     near.iloc[-1] *= 1.0005
     assert int(extremes(people, near).own) == 0
     assert int(extremes(people[["income 0"]], near[["income 0"]]).own) == 1
+
+
+def test_the_base_rate_of_one_dataset_is_unknown_and_not_zero():
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({"income": np.append(usual(rng), 1e5)})
+    release = vd.Cart(m=1).protect(people, seed=1)
+    assert extremes(people, release).by_chance is None
+    with pytest.raises(NotApplicable, match="one dataset does not tell"):
+        vd.assess(people, release)["risk.extremes.by_chance"]

@@ -14,6 +14,8 @@ import veladura as vd
 from veladura.errors import DataError, PlanError
 from veladura.numeric.population_uniques import (
     ClassSizes,
+    _pitman_likelihood,
+    _polished,
     pitman,
     population_uniques,
     slide_negative_binomial,
@@ -30,11 +32,63 @@ def test_adult_has_the_values_that_arx_publishes():
     names = list(adult)
     at = {f: vd.risk.population_uniqueness(adult, names, fraction=f) for f in (0.01, 0.1, 0.2, 1.0)}
     assert at[0.01].chosen == at[0.1].chosen == "pitman"
-    assert float(at[0.01].share) == pytest.approx(0.1446083531167384, rel=1e-6)
-    assert float(at[0.1].share) == pytest.approx(0.27684993883653597, rel=1e-6)
+    assert float(at[0.01].share) == pytest.approx(0.1446083531167384, abs=1e-9)
+    assert float(at[0.1].share) == pytest.approx(0.27684993883653597, abs=1e-9)
     assert float(at[0.1].zayatz) == pytest.approx(0.3207402393466189, rel=1e-9)
     assert float(at[0.2].zayatz) == pytest.approx(0.3577099234829125, rel=1e-9)
     assert float(at[1.0].share) == pytest.approx(0.5142895033485844, rel=1e-12)
+
+
+@pytest.mark.skipif(DATA is None, reason="needs the folder of real data")
+@pytest.mark.parametrize(
+    ("fraction", "estimator", "published"),
+    [(0.01, "pitman", 0.1446083531167384), (0.2, "zayatz", 0.3577099234829125)],
+)
+def test_the_two_published_values_of_arx_by_named_estimators(fraction, estimator, published):
+    """At .2 ARX prints Zayatz's estimate: the rule itself takes the smaller SNB."""
+    adult = pd.read_csv(Path(str(DATA)) / "adult" / "adult.csv", sep=";")
+    names = list(adult)
+    found = vd.risk.population_uniqueness(adult, names, fraction=fraction, estimator=estimator)
+    assert abs(float(found.share) - published) < 1e-9
+    assert found.chosen == estimator
+    rule = vd.risk.population_uniqueness(adult, names, fraction=fraction)
+    assert rule.chosen == ("pitman" if fraction < 0.1 else "snb")
+    assert float(rule.share) <= float(found.share)
+
+
+def test_pitmans_estimate_is_at_the_maximum():
+    """Slopes of the log-likelihood by differences of it are nought at the estimate."""
+    rng = np.random.default_rng(2)
+    sample = ClassSizes.of(rng.zipf(1.6, 800).clip(max=60))
+    start = np.array([sample.classes / 10, 0.4])
+    theta, alpha = _polished(sample, *_near_maximum(sample, start))
+    for step in (np.array([1e-3 * theta, 0]), np.array([0, 1e-4])):
+        ends = [_pitman_likelihood(sample, *(np.array([theta, alpha]) + s)) for s in (step, -step)]
+        here = _pitman_likelihood(sample, theta, alpha)
+        assert here >= max(ends)
+        assert abs(ends[0] - ends[1]) < 1e-2 * (2 * here - sum(ends))
+
+
+def _near_maximum(sample, start):
+    from scipy.optimize import minimize
+
+    def negative(point):
+        return -_pitman_likelihood(sample, float(np.exp(point[0])), float(point[1]))
+
+    point = np.array([np.log(start[0]), start[1]])
+    found = minimize(negative, point, method="Nelder-Mead", bounds=[(-3, 20), (0.01, 0.99)])
+    return float(np.exp(found.x[0])), float(found.x[1])
+
+
+def test_a_named_estimator_is_the_one_of_the_table():
+    sample = pd.DataFrame({"zip": np.random.default_rng(3).zipf(1.7, 400).clip(max=99)})
+    rule = vd.risk.population_uniqueness(sample, ["zip"], fraction=0.3)
+    for name in ("pitman", "zayatz"):
+        one = vd.risk.population_uniqueness(sample, ["zip"], fraction=0.3, estimator=name)
+        assert one.share == getattr(rule, name)
+        assert one.chosen == name
+    with pytest.raises(PlanError, match="estimator"):
+        vd.risk.population_uniqueness(sample, ["zip"], fraction=0.3, estimator="arx")
 
 
 def test_zayatz_is_the_hypergeometric_sum():

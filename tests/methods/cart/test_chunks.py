@@ -154,6 +154,7 @@ def spread_of_means(tmp_path):
     return np.var(means, ddof=1) / (100 * (1 / 1_500 + 1 / 12_000))
 
 
+@pytest.mark.slow
 def test_all_chunks_of_a_dataset_share_their_bootstrap_weights(tmp_path, monkeypatch):
     low, high = stats.chi2.ppf([LEVEL / 2, 1 - LEVEL / 2], 59) / 59
     assert low < spread_of_means(tmp_path) < high

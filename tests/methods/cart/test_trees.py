@@ -216,7 +216,7 @@ def test_nothing_of_a_tree_is_released(tmp_path, frame):
         if p.is_file() and p.suffix in (".json", ".html", ".md", ".txt")
     )
     tree = fitted.tree("income")
-    for word in ("Tree of", "mean log", "do not share: it shows", "membership"):
+    for word in ("Tree of", "mean log", "do not share: it shows", '"membership"'):
         assert word not in public
     for node in tree.nodes:
         figure = f"{node.mean:.4g}"  # as the tree prints it; other figures are shares, in percent

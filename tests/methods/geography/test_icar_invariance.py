@@ -183,7 +183,7 @@ def test_a_sweep_leaves_the_joint_law_alone(name):
         (flat, "levels only"),
         (misplaced, "levels only"),
         (adrift, "lone cells"),
-        (unpenalised, "penalised"),
+        pytest.param(unpenalised, "penalised", marks=pytest.mark.slow),  # twenty seconds
         (careless, "normal slopes"),
     ],
 )

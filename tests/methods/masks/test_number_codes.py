@@ -101,3 +101,36 @@ def test_noise_warns_of_codes_for_no_answer():
             warnings.simplefilter("error", VeladuraWarning)
             kept = vd.Noise(columns=["income"], keep_shared=True).protect(coded, seed=1)
         assert (kept.datasets[0]["income"] == code).sum() >= (coded["income"] == code).sum()
+
+
+def admissions(**given: object) -> pd.DataFrame:
+    days = pd.date_range("2015-01-01", "2024-12-31", periods=600)
+    return pd.DataFrame({"day": days.strftime("%Y%m%d").astype(int), **given})
+
+
+@pytest.mark.parametrize(
+    "recipe", [vd.Cart(m=1), vd.CriticalCart(critical=["day"], m=1)], ids=["cart", "critical"]
+)
+def test_dates_written_as_numbers_are_told(recipe):
+    with pytest.warns(VeladuraWarning, match=r"(?s)\['day'\] seem to hold dates.*%Y%m%d"):
+        recipe.protect(admissions(sex=["f", "m"] * 300), seed=1)
+
+
+@pytest.mark.parametrize("wrong", [20230229, 20241301, 20240100, 21000101, 5000])
+def test_one_number_that_is_no_date_makes_a_column_of_numbers(wrong):
+    numbers = admissions(sex=["f", "m"] * 300)
+    numbers.loc[7, "day"] = wrong
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vd.Cart(m=1).protect(numbers, seed=1)
+
+
+def test_a_leap_day_is_a_date_and_the_word_of_the_holder_counts():
+    numbers = admissions(sex=["f", "m"] * 300)
+    numbers.loc[7, "day"] = 20240229
+    with pytest.warns(VeladuraWarning, match="seem to hold dates"):
+        vd.Cart(m=1).protect(numbers, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        declared = vd.open(numbers, columns={"day": {"kind": "integer"}})
+        vd.Cart(m=1).protect(declared, seed=1)

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from tests.generators.linked import homes_and_people
 from tests.generators.panels import household_panel
 from tests.generators.tables import generate
+from tests.table.test_linked import people_and_visits
 
 import veladura as vd
 from veladura.cli.show import roles_table
@@ -142,6 +144,18 @@ def test_codes_repeat_exactly_amounts_because_they_are_round():
     assert (levels.tolist(), sizes.tolist()) == ([1, 2, 3], [3, 4, 5])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_many_zeros_make_no_codes_of_amounts(seed):
+    rng = np.random.default_rng(seed)
+    amounts = np.exp(rng.normal(6, 0.8, 4000)).astype(int)
+    amounts[rng.random(4000) < 0.4] = 0
+    amounts[rng.random(4000) < 0.05] = -9
+    assert not is_nominal(*np.unique(amounts, return_counts=True))
+    codes = rng.choice(rng.choice(np.arange(1000, 9999), 150, replace=False), 4000)
+    codes[rng.random(4000) < 0.4] = 0
+    assert is_nominal(*np.unique(codes, return_counts=True))
+
+
 def test_a_file_is_guessed_as_its_frame(tmp_path):
     for seed in range(4):
         frame = generate(seed, largest=800).frame
@@ -257,3 +271,27 @@ def test_a_panel_of_units_without_age_or_sex_is_no_household():
     )
     seen = frame[rng.random(len(frame)) < 0.95]
     assert guess_roles(vd.open(seen))["holding"].role == "person"
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "names",
+    [{}, {"home": "a", "who": "b", "age": "q1", "sex": "q2", "income": "q3", "psu": "q4"}],
+    ids=["named", "unnamed"],
+)
+def test_codes_of_places_are_no_ages_where_members_have_ages(seed, names):
+    """Members of a household share the place, 0 to 39, and differ in age: it is no person."""
+    homes, people = homes_and_people(400, seed)
+    joined = people.merge(homes, on="home")
+    table = vd.open(joined.assign(psu=joined.home % 40).rename(columns=names))
+    assert guess_roles(table)[names.get("home", "home")].role == "household"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_age_of_a_patient_makes_a_person_beside_a_number_of_days(seed):
+    """The other way round: the age is the same in all visits, and days of stay look like ages."""
+    people, visits = people_and_visits(500, seed)
+    rng = np.random.default_rng(seed)
+    joined = visits.merge(people, left_on="patient", right_on="who").drop(columns=["who", "visit"])
+    table = vd.open(joined.assign(stay=rng.integers(0, 60, len(joined))))
+    assert guess_roles(table)["patient"].role == "person"

@@ -20,6 +20,14 @@ Design = Annotated[
     bool,
     typer.Option(help="Use the declared weights, strata and clusters of the survey design."),
 ]
+Replication = Annotated[
+    str | None,
+    typer.Option(
+        help="How replicate weights were made: brr, fay, jackknife, jkn, jk2 or bootstrap. By"
+        " default as declared, or as the weights show."
+    ),
+]
+Rho = Annotated[float | None, typer.Option(help="With --replication fay: Fay's coefficient.")]
 Robust = Annotated[bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")]
 Ratios = Annotated[
     bool,
@@ -81,6 +89,8 @@ def analyze(
     level: Level = 0.95,
     weights: Weights = None,
     design: Design = True,
+    replication: Replication = None,
+    rho: Rho = None,
     robust: Robust = False,
     ratios: Ratios = False,
     test: Tests = None,
@@ -141,6 +151,8 @@ def analyze(
             level,
             weights,
             design=design,
+            replication=replication,
+            rho=rho,
             robust=robust,
             ratios=ratios,
             tests=test or [],
@@ -166,15 +178,15 @@ def survey(
     replicate: Annotated[
         list[str] | None, typer.Option(help="A column of replicate weights; repeat it.")
     ] = None,
-    replication: Annotated[
-        str, typer.Option(help="How they were made: brr, fay, jackknife or bootstrap.")
-    ] = "brr",
+    replication: Replication = None,
+    rho: Rho = None,
     out: OutTable = None,
     large: Large = False,
 ) -> None:
     """Estimate means, totals and ratios of a release by its survey design.
 
-    By default weights, strata and clusters are those that the roles of the columns declare.
+    By default weights, strata, clusters and replicate weights are those that the roles of the
+    columns declare.
     """
     from veladura.cli.survey import show_survey
 
@@ -186,6 +198,7 @@ def survey(
         design={"weights": weights, "strata": strata, "cluster": cluster},
         replicates=replicate or [],
         replication=replication,
+        rho=rho,
         out=out,
         large=large,
     )

@@ -28,7 +28,7 @@ def risk(
         typer.echo("The series has no release yet.")
     for result in results:
         typer.echo(str(result))
-    if any(result.below for result in results):
+    if any(result.broken for result in results):
         raise typer.Exit(4)
 
 

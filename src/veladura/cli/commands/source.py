@@ -35,11 +35,15 @@ def init(
         ),
     ] = None,
     audience: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--for", help="For whom the release is: open-data, researchers or one-partner."
+            "--for",
+            help=(
+                "For whom the release is: open-data (the default), researchers or one-partner. It"
+                " sets the purpose of a synthesis too."
+            ),
         ),
-    ] = "open-data",
+    ] = None,
     out: Annotated[Path, typer.Option(help="The plan to write.")] = Path("plan.toml"),
     force: Force = False,
     quiet: Quiet = False,

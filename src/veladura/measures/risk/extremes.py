@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veladura.base.estimate import Estimate
+from veladura.errors import NotApplicable
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.number_columns import number_columns
 from veladura.numeric.numbers_attacks import Outermost, outermost
@@ -25,7 +26,8 @@ class Extremes:
     told
         Those whose number a guess comes within 10 % of.
     by_chance
-        How many that would be if the guesses were about another dataset; 0 for one dataset.
+        How many that would be if the guesses were about another dataset; None for one dataset,
+        where it is unknown.
     lone
         Those told whose number is more than three times as far out as the third.
     own
@@ -37,7 +39,7 @@ class Extremes:
 
     attacked: int
     told: Estimate
-    by_chance: Estimate
+    by_chance: Estimate | None
     lone: Estimate
     own: Estimate
     ends: dict[str, Outermost] = field(repr=False, default_factory=dict)
@@ -87,23 +89,37 @@ def extremes(original: Any, release: Any, *, columns: Sequence[str] | None = Non
     return Extremes(
         len(attacks),
         Estimate.exact(sum(one.told for one in attacks)),
-        Estimate.exact(sum(one.by_chance for one in attacks)),
+        _by_chance(attacks),
         Estimate.exact(sum(one.told and one.lone for one in attacks)),
         Estimate.exact(sum(one.own(len(attacks)) for one in attacks)),
         ends,
     )
 
 
+def _by_chance(attacks: Sequence[Outermost]) -> Estimate | None:
+    """Return how many are told by chance; None where one dataset does not tell."""
+    known = [one.by_chance for one in attacks if one.by_chance is not None]
+    return Estimate.exact(sum(known)) if len(known) == len(attacks) else None
+
+
 def measure(subject: Subject) -> Measured:
     """Attack both ends of the replaced numbers."""
     risk = extremes(subject.original, subject.release)
     rows = tuple(
-        (name, f"{one.error:.0%}", "yes" if one.told else "no", f"{one.by_chance:.2f}")
+        (
+            name,
+            f"{one.error:.0%}",
+            "yes" if one.told else "no",
+            "unknown" if one.by_chance is None else f"{one.by_chance:.2f}",
+        )
         for name, one in risk.ends.items()
     )
+    chance: Estimate | NotApplicable | None = risk.by_chance
+    if chance is None:
+        chance = NotApplicable("one dataset does not tell how often guesses are right by chance.")
     headers = ("end", "error of the best guess", "told within 10 %", "by chance")
     return Measured(
-        {"told": risk.told, "by_chance": risk.by_chance, "lone": risk.lone, "own": risk.own},
+        {"told": risk.told, "by_chance": chance, "lone": risk.lone, "own": risk.own},
         {"told": f"Of {risk.attacked} outermost people who stand out."},
         Detail("Outlier attack by column", headers, rows) if rows else None,
     )
@@ -118,7 +134,7 @@ MEASURE = Measure(
             unit="count",
         ),
         "by_chance": Meaning(
-            "Outlier attack, base rate: how many that would be by chance; 0 for one dataset.",
+            "Outlier attack, base rate: how many that would be by chance; unknown for one dataset.",
             "neither",
         ),
         "lone": Meaning(

@@ -37,9 +37,9 @@ class PopulationUniqueness:
     Attributes
     ----------
     share
-        By the decision rule of Dankar et al. (2012).
+        By the estimator that was asked for: by default the rule of Dankar et al. (2012).
     chosen
-        The model that the rule takes: "pitman", "zayatz", "snb"; "counted" for the whole
+        The model that was taken: "pitman", "zayatz", "snb"; "counted" for the whole
         population, or where the sample has no uniques.
     pitman, zayatz, snb
         By each model; None where it does not converge.
@@ -60,7 +60,12 @@ class PopulationUniqueness:
 
 
 def population_uniqueness(
-    table: Any, known: Sequence[str], *, weight: str | None = None, fraction: float = 1.0
+    table: Any,
+    known: Sequence[str],
+    *,
+    weight: str | None = None,
+    fraction: float = 1.0,
+    estimator: str = "dankar",
 ) -> PopulationUniqueness:
     """Return the share of the population that is unique, estimated from a sample of it.
 
@@ -81,6 +86,8 @@ def population_uniqueness(
         The column of sampling weights; their sum is the size of the population.
     fraction
         The share of the population (or of what the weights stand for) that was sampled.
+    estimator
+        "pitman", "zayatz" or "snb" for one model; "dankar" for the rule that takes one of them.
 
     Examples
     --------
@@ -106,6 +113,9 @@ def population_uniqueness(
     if isinstance(known, str) or not known:
         msg = "population_uniqueness needs a list of at least one column in known."
         raise PlanError(msg)
+    if estimator not in ("dankar", *MODELS):
+        what = "estimator"
+        raise PlanError.unknown(what, estimator, ("dankar", *MODELS))
     opened = open_quietly(table, {name: {} for name in (*known, *([weight] if weight else []))})
     opened.schema.check("known", known)
     if opened.rows == 0:
@@ -115,11 +125,20 @@ def population_uniqueness(
     counts = opened.people_counts(list(known))
     uniques = population_uniques(counts.size, taken)
     estimates = {name: getattr(uniques, name) for name in MODELS}
+    share, chosen = uniques.share, uniques.chosen
+    if estimator != "dankar" and chosen != "counted":
+        share, chosen = estimates[estimator], estimator
+    if share is None:
+        msg = (
+            f"the model {MODELS[estimator]} has no estimate for these classes.\n\nHint: take"
+            " another estimator."
+        )
+        raise DataError(msg)
     return PopulationUniqueness(
-        share=Estimate.exact(uniques.share),
-        chosen=uniques.chosen,
+        share=Estimate.exact(share),
+        chosen=chosen,
         **{name: None if v is None else Estimate.exact(v) for name, v in estimates.items()},
-        expected=Estimate.exact(uniques.share * counts.people),
+        expected=Estimate.exact(share * counts.people),
         fraction=taken,
         population=Estimate.exact(counts.people / taken),
     )

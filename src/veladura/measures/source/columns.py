@@ -9,7 +9,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.table.codes import label_text
-from veladura.table.schema import NUMERIC
+from veladura.table.schema import NUMERIC, UNITS
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -98,9 +98,7 @@ def _present(missing: np.ndarray) -> object:
 def number_columns(table: Table) -> list[str]:
     """Return the columns of numbers that are not numbers of units or of rows."""
     return [
-        f.name
-        for f in table.schema
-        if f.kind in NUMERIC and f.role not in ("identifier", "person", "household")
+        f.name for f in table.schema if f.kind in NUMERIC and f.role not in ("identifier", *UNITS)
     ]
 
 

@@ -38,6 +38,7 @@ from veladura.methods.cart.skewed import propose_transforms
 from veladura.numeric.transforms import TransformName
 from veladura.numeric.trees.leaf import Draws
 from veladura.numeric.trees.variable import Smoothing, check_levels
+from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
     from veladura.core.chunks import FittedChunks
@@ -82,8 +83,8 @@ class Cart(Recipe):
         level). It sets ``draws``, ``min_leaf`` and ``min_people`` where they are not given.
     order
         The order of synthesis: "late" (that of the table, categories with more than eight levels
-        last), "given" (that of the table), "dependence" (strongly associated columns first), or a
-        list of names. "dependence" is harmful for inference: it attenuates slopes.
+        last), "given" (that of the table), "dependence" (harmful for inference: strongly associated
+        columns first, which attenuates slopes), or a list of names.
     predictors
         Columns that may predict, or the predictors of each column by its name; by default all that
         stay and all that were synthesised before.
@@ -143,8 +144,7 @@ class Cart(Recipe):
         columns and effects of rare groups are attenuated.
     calibrated
         Whether draws are calibrated: some rows take another donor of their leaf, so that
-        regressions of a column on those before it have no bias. Needs ``linear_scores``; only in
-        tables of at most 50,000 rows.
+        regressions of a column on those before it have no bias. Needs ``linear_scores``.
     unbiased_splits
         Whether a tree compares columns by what their best split gains above chance. Without it, as
         in Breiman et al. (1984), columns with many values take splits from those that matter.
@@ -159,11 +159,11 @@ class Cart(Recipe):
         Smallest variance of numbers in a leaf, after their transformation: a split that would leave
         less is not made. One for all columns of numbers, or by column.
     complexity
-        Share of the root's impurity that every split must remove; 0 by default. Harmful for
-        inference: weak effects are lost.
+        Harmful for inference, weak effects are lost: share of the root's impurity that every split
+        must remove; 0 by default.
     prune
-        Number of folds of the cross-validation that prunes the trees; 0 for no pruning. Harmful for
-        inference: effects that a pruned tree does not show are not in the release.
+        Harmful for inference, effects that a pruned tree does not show are lost: number of folds of
+        the cross-validation that prunes the trees; 0 for no pruning.
 
     Examples
     --------
@@ -184,7 +184,12 @@ class Cart(Recipe):
     """
 
     method = "cart"
-    linked_tables = "draws new rows without keys where every column is replaced"
+    linked_tables = (
+        "draws new rows without keys where every column is replaced; else it keeps the rows of"
+        " linked tables under new keys and draws its columns row by row, which those of a table"
+        " with others below it do not allow"
+    )
+    by_row = True
     decisive = ("m", "purpose", "draws", "min_leaf", "min_people")
     sentence = (
         "Sequential synthesis with CART: values were replaced by artificial ones, drawn from models"
@@ -298,6 +303,11 @@ class Cart(Recipe):
             "min_leaf": self.people_in_leaf,
             "min_people": self.people_in_level,
         }
+
+    def leaves_out_units(self, table: Table) -> tuple[str, ...]:
+        """Return every number of people and households where every column is replaced."""
+        everything = self.columns is None or {*table.names} <= {*self.columns}
+        return tuple(table.units.schema.of_role(*UNITS)) if everything else ()
 
     def apply(self, table: Table, context: Context) -> FittedCart:
         """Grow the trees."""

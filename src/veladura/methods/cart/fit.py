@@ -17,9 +17,10 @@ from veladura.methods.cart.fitted import FittedCart, UnitModel
 from veladura.methods.cart.growing import growth_of
 from veladura.methods.cart.joint import grow_joint
 from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synthesis, predicting
+from veladura.methods.cart.rare import has_levels, is_nominal
 from veladura.methods.cart.rules import check_limits, check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
-from veladura.methods.masks.number_codes import find_codes
+from veladura.methods.masks.number_codes import find_codes, warn_of_dates
 from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
 from veladura.numeric.trees.linear import ScoredModel, moments_of, regressions_of, score_rows
@@ -36,7 +37,6 @@ from veladura.numeric.trees.variable import (
     Variable,
     check_levels,
     check_rows,
-    is_few,
     variable_of,
 )
 from veladura.table.codes import Codes, Column
@@ -73,6 +73,7 @@ def fit(recipe: Cart, table: Table, context: Context, whole: Whole | None = None
         check_rules(rules, codes)
     people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
     coded = find_codes(table, codes, perhaps_codes(codes, replaced))
+    warn_of_dates(table, codes, replaced)
     return fit_codes(recipe, table, codes, context, people=people, coded=coded, whole=whole)
 
 
@@ -222,27 +223,12 @@ def _merged(
     """
     merged: dict[str, Column] = {}
     for name in replaced:
-        column = codes[name]
-        nominal = name in coded or (
-            column.field.kind in LABELLED and column.field.kind != "ordered"
-        )
-        if not nominal and column.labels is None:
-            if _distinct(column) > FEW_VALUES:
-                continue
-            counted = holders.get(name)
-            if counted is None:
-                counted = Values.of_column(column).held_by(people, ~column.missing).holders
-            if not is_few(counted, recipe.people_in_level):
-                continue
+        column, least, counted = codes[name], recipe.people_in_level, holders.get(name)
+        if not has_levels(column, people, least, coded=name in coded, holders=counted):
+            continue
         others = [codes[other] for other in codes if other != name]
-        one = merge_rare(
-            column,
-            people,
-            recipe.people_in_level,
-            others,
-            ordered=not nominal,
-            holders=holders.get(name),
-        )
+        ordered = not is_nominal(column, coded=name in coded)
+        one = merge_rare(column, people, least, others, ordered=ordered, holders=counted)
         if one is not None:
             merged[name] = one
     return merged

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base import shapes
-from veladura.base.arrays import Mask
+from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.expression import parse
 from veladura.core.moved_numbers import MOVED_NUMBERS, PEOPLE
@@ -62,15 +62,19 @@ def rare_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     assert evidence.original is not None  # noqa: S101  # proofs against the source have it
     people, violations = person_numbers(evidence.original), 0
     for name in settings["columns"]:
-        before = source_column(evidence, name)
-        original, released = plain_values(before), plain_values(evidence.column(name))
-        distinct, place = np.unique(original, return_inverse=True)
-        holders = people_per_cell(place.reshape(-1), people[~before.missing], distinct.size)
-        if holders.size and holders.max() < settings["people"]:
-            continue  # all levels are rare: neighbours were merged
-        rare = distinct[holders < settings["people"]]
-        violations += int(np.count_nonzero(np.isin(released, rare)))
+        before, released = source_column(evidence, name), plain_values(evidence.column(name))
+        rare, every = rare_values(before, people, settings["people"])
+        if not every:  # where all levels are rare, neighbours were merged
+            violations += int(np.count_nonzero(np.isin(released, rare)))
     return violations
+
+
+def rare_values(column: Column, people: Ints, least: int) -> tuple[NDArray[Any], bool]:
+    """Return the values of a column that fewer people hold, and whether these are all it has."""
+    distinct, place = np.unique(plain_values(column), return_inverse=True)
+    holders = people_per_cell(place.reshape(-1), people[~column.missing], distinct.size)
+    rare = holders < least
+    return distinct[rare], bool(rare.all())
 
 
 def singles_in(before: Column, after: Column) -> Mask:

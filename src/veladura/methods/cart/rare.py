@@ -7,9 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veladura.base.arrays import Ints
 from veladura.errors import VeladuraWarning
 from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.values import Values
+from veladura.numeric.trees.variable import FEW_VALUES, is_few
+from veladura.table.codes import Column
+from veladura.table.schema import LABELLED
 from veladura.table.table import Table
 from veladura.table.units import person_numbers
 
@@ -18,6 +22,42 @@ MOST = 0.05  # share of people whose category may change before the holder is to
 
 class RareLevelsWarning(VeladuraWarning):
     """Many people change category, because few share theirs."""
+
+
+def is_nominal(column: Column, *, coded: bool) -> bool:
+    """Whether the levels of a column have no order."""
+    return coded or (column.field.kind in LABELLED and column.field.kind != "ordered")
+
+
+def has_levels(
+    column: Column,
+    people: Ints | None,
+    least: int,
+    *,
+    coded: bool,
+    holders: Ints | None = None,
+) -> bool:
+    """Whether a column has levels: categories, codes, or numbers that are in effect categories.
+
+    Parameters
+    ----------
+    people
+        Whose row each is; every row is a person by default.
+    least
+        Fewest people who hold a level.
+    coded
+        Whether its numbers are codes.
+    holders
+        People who hold each value, where they were counted in more rows than these.
+    """
+    if is_nominal(column, coded=coded) or column.labels is not None:
+        return True
+    found = Values.of_column(column)
+    if found.distinct.size > FEW_VALUES:
+        return False
+    if holders is None:
+        holders = found.held_by(people, ~column.missing).holders
+    return is_few(holders, least)
 
 
 def warn_of_rare(table: Table, merged: Sequence[str], least: int) -> None:

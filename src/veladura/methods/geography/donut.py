@@ -96,6 +96,11 @@ class Donut(LocationRecipe):
         " largest one; further where people live far apart."
     )
 
+    linked_tables = (
+        "keeps the rows of linked tables under new keys, and moves each place of a person once;"
+        " keys of households are not released"
+    )
+
     inner: float
     outer: float
     k: int = 5
@@ -111,6 +116,10 @@ class Donut(LocationRecipe):
             raise PlanError(msg)
         check_whole("k", self.k, 0)
 
+    def leaves_out_units(self, table: Table) -> tuple[str, ...]:
+        """Return the number of the household, which would link people who live far apart."""
+        return tuple(table.units.schema.of_role("household"))
+
     def apply(self, table: Table, context: Context) -> FittedDonut:  # noqa: ARG002
         """Find the place of every row."""
         codes, located = locate(self, table)
@@ -124,13 +133,12 @@ class Donut(LocationRecipe):
         check_coordinates(self, table.schema)
         near, sample, _ = fit_to_sample(self, table, number, context, ())
         every = self.apply(near.select([self.x, self.y]).fetched(), context)
-        located = every.located
-        homes = located.at_homes().places
-        known = KnownCircles.of(*located.plane.forward(homes.x, homes.y), every.circles)
+        located, homes = every.located, every.located.at_homes().places
         nobody = replace(
             located, places=homes.take(np.empty(0, dtype=np.int64)), homes=Homes.of_rows(0)
         )
-        fitted = FittedDonut(self, sample, sample.codes([self.x, self.y]), nobody, known)
+        codes = sample.codes([self.x, self.y])
+        fitted = FittedDonut(self, sample, codes, nobody, every.known_circles())
         return FittedChunks.of(self, near, fitted)
 
     @classmethod
@@ -173,6 +181,15 @@ class FittedDonut(RowWise[Donut]):
         """Return the table with moved places, once or m times."""
         draws = moved_datasets(self.recipe, self.codes, self.located, self._points, context)
         return self.described(draws, self.codes.rows.size)
+
+    def known_circles(self) -> KnownCircles:
+        """Return the circle of each place that is held."""
+        homes = self.located.at_homes().places
+        return KnownCircles.of(*self.located.plane.forward(homes.x, homes.y), self.circles)
+
+    def by_value(self) -> FittedDonut:
+        """Return the method with circles that are looked up by places, not by rows."""
+        return self if self.known is not None else replace(self, known=self.known_circles())
 
     def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
         """Return new places of some rows."""

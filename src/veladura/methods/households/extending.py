@@ -40,10 +40,10 @@ def fit_extension(
     recipe: HouseholdCart, table: Table, earlier: Earlier, context: Context
 ) -> ExtendedHouseholds:
     """Return the recipe fitted to what comes after an earlier release of a prepared table."""
-    if table.source.links:
+    if table.source.links or table.units.schema.episode is not None:
         msg = (
-            "releases of linked tables cannot be extended: which table a new row is of would have"
-            " to be drawn too.\n\nHint: release the panel as one table."
+            "releases of linked tables cannot be extended, nor those of episodes: of which one a"
+            " new row is would have to be drawn too.\n\nHint: release the panel as one table."
         )
         raise PlanError(msg)
     columns = {name: table.column(name) for name in table.names}

@@ -21,7 +21,6 @@ from veladura.methods.households.household_cart import HouseholdCart
 from veladura.methods.households.levels import Level
 from veladura.methods.households.promises import implied_by, sizes_in
 from veladura.table.codes import Column
-from veladura.table.schema import UNITS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +113,8 @@ class FittedHouseholds(Fitted[HouseholdCart]):
                     drawn[name] = self._sized(name, size)
             number = unit.size
         schema = self.table.units.schema
-        for unit_name in schema.of_role(*UNITS):  # units of one row each
+        # units of one row each; what rows look up is drawn as their columns, without a number
+        for unit_name in schema.of_role("person", "household", "episode"):
             units.setdefault(unit_name, np.arange(number))
         if self.recipe.keep:
             row = self.levels[0].row[home]

@@ -12,7 +12,7 @@ from veladura.base.arrays import Ints
 from veladura.methods.households.members import (
     Members,
     find_order,
-    is_time,
+    is_surely_time,
     kind_in,
     kinds_in_order,
     sort_keys,
@@ -44,7 +44,7 @@ class Level:
     columns
         The columns that are constant within its units and not within those above.
     is_person
-        Whether its units are people.
+        Whether its units are people, or episodes of one: what is below them follows in time.
     kind
         The column that says what a unit is in the one above: head, partner, child; or a wave.
     kinds
@@ -104,7 +104,8 @@ def find_levels(table: Table, columns: Arrays, order: Sequence[str] = ()) -> lis
             sort = canonical_order([*keys, unit], unit.size)
             zeros = np.zeros(unit.size, dtype=np.int64)
             level = Level(None, row[sort], zeros, zeros + 1, tuple(fixed))
-        is_person = name is not None and name == table.person
+        # rows of a visit follow one another too, and are no members of a family
+        is_person = name is not None and name in (table.person, table.units.schema.episode)
         levels.append(replace(level, name=name, is_person=is_person))
         rank = np.empty(sort.size, dtype=np.int64)
         rank[sort] = np.arange(sort.size)
@@ -123,7 +124,7 @@ def _members_of(
     position = np.arange(sort.size) - np.searchsorted(parent, parent) + 1
     times: tuple[str, ...] = ()
     if above.is_person:
-        times = tuple(c for c in sorting if is_time(members.columns[c], members.unit))
+        times = tuple(c for c in sorting if is_surely_time(members.columns[c], members.unit))
     level = Level(None, row[sort], parent, position, tuple(own), times=times)
     if (kind := kind_in(members, sorting)) is not None:
         level = replace(level, kind=kind, kinds=kinds_in_order(members, kind))
@@ -135,7 +136,7 @@ def _units_of(table: Table) -> tuple[list[str | None], list[Ints]]:
     whole, rows = table.units, table.rows
     names: list[str | None] = []
     numbers: list[Ints] = []
-    for name in (whole.schema.household, whole.schema.person):
+    for name in (whole.schema.household, whole.schema.person, whole.schema.episode):
         if name is None:
             continue
         column = whole.column(name)

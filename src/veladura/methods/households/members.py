@@ -19,6 +19,7 @@ NEARLY_ALL = 0.95  # share of the households with exactly one head
 OLDEST = 120
 SAMPLED = 10_000  # rows that show how many values a column has
 FEWEST_AGES = 30
+FEWEST_EQUAL = 5.0  # pairs by chance: none of so many is no accident (exp(-5) = .7 %)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,7 +45,8 @@ def find_order(members: Members) -> list[str]:
     """
     if members.of_person:
         times = [n for n, column in members.columns.items() if is_time(column, members.unit)]
-        return times[:1]
+        sure = [n for n in times if is_surely_time(members.columns[n], members.unit)]
+        return (sure or times)[:1]
     shares = {
         name: share
         for name, column in members.columns.items()
@@ -156,3 +158,22 @@ def is_time(column: Column, unit: Ints) -> bool:
         return False  # it numbers rows
     pairs = np.unique(np.column_stack([unit[here], column.values[here].astype(np.int64)]), axis=0)
     return len(pairs) == here.size
+
+
+def is_surely_time(column: Column, unit: Ints) -> bool:
+    """Whether a date, or a number that would repeat within units by chance, never does.
+
+    Wages of a firm differ because they have many values; waves differ though they have few.
+    """
+    if not is_time(column, unit):
+        return False
+    return column.field.kind == "date" or _equal_by_chance(column, unit) >= FEWEST_EQUAL
+
+
+def _equal_by_chance(column: Column, unit: Ints) -> float:
+    """Return how many pairs of rows of one unit would have the same value, were they shuffled."""
+    values = column.values[~column.missing]
+    count = np.unique(values, return_counts=True)[1].astype(np.float64)
+    each = np.bincount(unit).astype(np.float64)
+    within = float((each * (each - 1)).sum()) / 2
+    return within * float((count * (count - 1)).sum()) / max(values.size * (values.size - 1), 1)

@@ -48,17 +48,22 @@ def _of_units(
     made: list[Promise] = []
     for unit, about in units.items():
         columns = list(about["columns"])
+        # of what is below with several rows each counts once
+        counted_by = {} if about["of"] is None else {"of": about["of"]}
         if columns:
             made.append(Promise("unit-columns", "package", {"columns": columns, "unit": unit}))
         if own := [name for name in columns if name in moved]:
             told = {"columns": own, "unit": unit, "people": people}
             made.append(Promise("moved-unit-numbers", "source", told))
         if counted := list(about["counted"]):
-            made.append(Promise("unit-sizes", "package", {"columns": counted, "unit": unit}))
+            made.append(
+                Promise("unit-sizes", "package", {"columns": counted, "unit": unit} | counted_by)
+            )
         if distinct := list(about["distinct"]):
-            made.append(Promise("distinct", "package", {"columns": distinct, "unit": unit}))
+            made.append(
+                Promise("distinct", "package", {"columns": distinct, "unit": unit} | counted_by)
+            )
         if some := list(about["members"][:1]):
-            counted_by = {} if about["of"] is None else {"of": about["of"]}
             told = {"columns": some, "unit": unit, "people": people, **counted_by}
             made.append(Promise("rare-sizes", "source", told))
     relatives = settings.get("relatives") or {}
@@ -90,6 +95,10 @@ def _has(table: Table, unit: str) -> bool:
     return unit in table.units.names
 
 
+def _has_units(table: Table, settings: Mapping[str, Any]) -> bool:
+    return all(_has(table, settings[name]) for name in ("unit", "of") if name in settings)
+
+
 def varying_units(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many units hold two values of a column that is theirs."""
     if not _has(evidence.released, settings["unit"]):
@@ -106,11 +115,11 @@ def varying_units(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def miscounted_units(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return in how many rows a column is not the number of rows of the unit."""
-    if not _has(evidence.released, settings["unit"]):
+    """Return in how many rows a column is not the number of rows, or people, of the unit."""
+    if not _has_units(evidence.released, settings):
         return evidence.released.rows
     number = _numbers(evidence.released, settings["unit"])
-    size = np.bincount(number)[number]
+    size = _sizes_of(evidence.released, settings)[number]
     columns = [evidence.column(name) for name in settings["columns"]]
     return sum(int(np.count_nonzero(c.missing | (sizes_in(c) != size))) for c in columns)
 
@@ -125,34 +134,36 @@ def sizes_in(column: Column) -> Floats:
 
 def broken_member_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many times a rule across members is broken."""
-    if not _has(evidence.released, settings["unit"]):
+    if not _has_units(evidence.released, settings):
         return evidence.released.rows
     rules = MemberRules.of(settings["relatives"], settings["exactly_one"], settings["rules"])
-    columns = {name: evidence.column(name) for name in settings["columns"]}
-    number = _numbers(evidence.released, settings["unit"])
-    if "of" in settings:
-        if not _has(evidence.released, settings["of"]):
-            return evidence.released.rows
-        first = np.unique(_numbers(evidence.released, settings["of"]), return_index=True)[1]
-        columns = {name: column.take(first) for name, column in columns.items()}
-        number = number[first]
+    columns, number = _members(evidence, settings)
     return int(rules.broken(columns, number, int(number.max(initial=-1)) + 1).sum())
 
 
-def repeated_times(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many rows of a unit hold a value that another one holds."""
-    if not _has(evidence.released, settings["unit"]):
-        return evidence.released.rows
-    rules = MemberRules({}, (), (), tuple(settings["columns"]))
+def _members(evidence: Evidence, settings: Mapping[str, Any]) -> tuple[dict[str, Column], Ints]:
+    """Return the columns of members and the unit of each; one with several rows is one member."""
     columns = {name: evidence.column(name) for name in settings["columns"]}
     number = _numbers(evidence.released, settings["unit"])
+    if "of" not in settings:
+        return columns, number
+    first = np.unique(_numbers(evidence.released, settings["of"]), return_index=True)[1]
+    return {name: column.take(first) for name, column in columns.items()}, number[first]
+
+
+def repeated_times(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return how many rows, or visits, of a unit hold a value that another one holds."""
+    if not _has_units(evidence.released, settings):
+        return evidence.released.rows
+    rules = MemberRules({}, (), (), tuple(settings["columns"]))
+    columns, number = _members(evidence, settings)
     return int(rules.broken(columns, number, int(number.max(initial=-1)) + 1).sum())
 
 
 def rare_sizes_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many units have more rows than enough units of the original have."""
     assert evidence.original is not None  # noqa: S101  # proofs against the source have it
-    if not _has(evidence.released, settings["unit"]):
+    if not _has_units(evidence.released, settings):
         return evidence.released.rows
     before = np.sort(_sizes_of(evidence.original, settings))[::-1]
     most = int(before[min(settings["people"], before.size) - 1])
@@ -194,11 +205,13 @@ def _constant(settings: Mapping[str, Any]) -> str:
 
 
 def _counts(settings: Mapping[str, Any]) -> str:
-    return f"{listed(settings)} is the number of rows that its {settings['unit']} has."
+    counted = f"different {settings['of']}" if "of" in settings else "rows"
+    return f"{listed(settings)} is the number of {counted} that its {settings['unit']} has."
 
 
 def _distinct(settings: Mapping[str, Any]) -> str:
-    return f"No two rows of one {settings['unit']} have the same {listed(settings)}."
+    rows = f"different {settings['of']}" if "of" in settings else "rows"
+    return f"No two {rows} of one {settings['unit']} have the same {listed(settings)}."
 
 
 def _across(settings: Mapping[str, Any]) -> str:
@@ -211,9 +224,10 @@ def _across(settings: Mapping[str, Any]) -> str:
 
 
 def _sizes(settings: Mapping[str, Any]) -> str:
+    counted = f"different {settings['of']}" if "of" in settings else "rows"
     return (
-        f"No {settings['unit']} has more {'people' if 'of' in settings else 'rows'} than at least"
-        f" {settings['people']} of the original have."
+        f"No {settings['unit']} has more {counted} than at least {settings['people']} of the"
+        " original have."
     )
 
 
@@ -226,6 +240,7 @@ def _moved(settings: Mapping[str, Any]) -> str:
 
 
 _UNIT = {"columns": shapes.names, "unit": shapes.name}
+_SIZES = shapes.table(_UNIT, {"of": shapes.name})
 _PEOPLE = shapes.table({**_UNIT, "people": shapes.whole(2)}, {"of": shapes.name})
 _RULES = shapes.table(
     {
@@ -239,8 +254,8 @@ _RULES = shapes.table(
 CHECKS = {
     **CART_CHECKS,
     "unit-columns": Check(varying_units, _constant, shapes.table(_UNIT)),
-    "unit-sizes": Check(miscounted_units, _counts, shapes.table(_UNIT)),
-    "distinct": Check(repeated_times, _distinct, shapes.table(_UNIT)),
+    "unit-sizes": Check(miscounted_units, _counts, _SIZES),
+    "distinct": Check(repeated_times, _distinct, _SIZES),
     "member-rules": Check(broken_member_rules, _across, _RULES),
     "rare-sizes": Check(rare_sizes_out, _sizes, _PEOPLE, linked=False),
     "moved-unit-numbers": Check(not_by_chance, _moved, _PEOPLE, linked=False),

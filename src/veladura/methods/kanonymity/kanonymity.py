@@ -157,6 +157,11 @@ class KAnonymity(Recipe):
         " generalised further or left out, until every combination of the quasi-identifiers is"
         " shared by several people."
     )
+    linked_tables = (
+        "keeps the rows of linked tables under new keys that hold within one equivalence class: who"
+        " has rows in two classes has two keys, so that a table above has more rows than it had;"
+        ' keys of households are released with counted = "households"'
+    )
     checks = CHECKS
     coarsens = True
     suppresses = True
@@ -206,6 +211,14 @@ class KAnonymity(Recipe):
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the quasi-identifiers: one that stays as it is, is shared by k people too."""
         return self.names
+
+    def counts_households(self) -> bool:
+        """Whether k counts households: their numbers prove it."""
+        return self.counted == "households"
+
+    def leaves_out_units(self, table: Table) -> tuple[str, ...]:
+        """Return the number of the household, which would link people of different classes."""
+        return () if self.counts_households() else tuple(table.units.schema.of_role("household"))
 
     @property
     def attributes(self) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ import numpy as np
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.checks import check_columns
 from veladura.base.context import Context
-from veladura.core.gates import MASKED
+from veladura.core.gates import MASKED, NO_OWN_EXTREMES
 from veladura.core.promise import GROUP_SIZE, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
@@ -81,6 +81,12 @@ class Microaggregation(Recipe):
     """
 
     method = "microaggregation"
+    linked_tables = (
+        "keeps the rows of linked tables under new keys, where every row is a person of its own;"
+        " keys of households are not released, and columns of a table with others below it are"
+        " refused"
+    )
+    by_row = True
     decisive = ("k",)
     sentence = (
         "Microaggregation: people (rows) were put into small groups of similar ones, and each"
@@ -90,6 +96,7 @@ class Microaggregation(Recipe):
     caution = "microaggregation replaced values by group means; their variance is too small"
     checks = {"group-size": GROUP_SIZE}
     gate = MASKED
+    firm_gate = NO_OWN_EXTREMES
 
     columns: Sequence[str]
     k: int = 3
@@ -120,6 +127,10 @@ class Microaggregation(Recipe):
         laws = {name: law_of(codes[name], None, self.min_people) for name in self.columns}
         groups = _grouped(numbers, blank, self.k)
         return FittedMicroaggregation(self, table, codes, laws, blank, groups)
+
+    def leaves_out_units(self, table: Table) -> tuple[str, ...]:
+        """Return the number of the household, which would link people of different groups."""
+        return tuple(table.units.schema.of_role("household"))
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003

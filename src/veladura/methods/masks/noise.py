@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from veladura.base.checks import check_columns, check_fit_rows, check_named, is_
 from veladura.base.context import Context
 from veladura.base.streams import ChunkStream
 from veladura.core.chunks import RowWise
-from veladura.core.gates import MASKED
+from veladura.core.gates import MASKED, NO_OWN_EXTREMES
+from veladura.core.linking import ROW_BY_ROW
 from veladura.core.moved_numbers import MOVED_NUMBERS, people_of
 from veladura.core.promise import LIMITS, Promise
 from veladura.core.recipe import Draw, Drawn, Recipe
@@ -39,6 +41,7 @@ from veladura.methods.masks.noise_promises import NOISE_SCALE, noise_promises
 from veladura.methods.masks.number_codes import refuse_codes, warn_of_reserved, without_codes
 from veladura.numeric.trees.habits import ROOM, Habits
 from veladura.numeric.trees.law import NumberLaw
+from veladura.table.frequencies import counted_in
 from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 from veladura.table.variation import refuse_constant, standard_deviation
 
@@ -106,6 +109,8 @@ class Noise(Recipe):
     """
 
     method = "noise"
+    linked_tables = ROW_BY_ROW
+    by_row = True
     decisive = ("scale",)
     sentence = (
         "Random noise was added to the numbers (additive noise), so that a released value may"
@@ -122,6 +127,7 @@ class Noise(Recipe):
         "limits": LIMITS,
     }
     gate = MASKED
+    firm_gate = NO_OWN_EXTREMES
     chunked = True
 
     columns: Sequence[str]
@@ -294,6 +300,19 @@ class FittedNoise(RowWise[Noise]):
     def kept_beside(self) -> Sequence[str]:
         """All columns that carry noise: how much is proved row for row."""
         return self.recipe.columns
+
+    def by_value(self) -> FittedNoise:
+        """Return the noise with laws that are looked up by numbers, not by rows of the table."""
+        by_row = any(isinstance(law, NumberLaw) for law in self.laws.values())
+        return self._by_value if by_row else self
+
+    @cached_property
+    def _by_value(self) -> FittedNoise:
+        laws = {
+            name: ColumnLaw.of(counted_in(self.codes[name]), self.recipe.min_people, column)
+            for name, column in self.codes.items()
+        }
+        return replace(self, laws=laws)
 
     def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
         """Add noise: one stream a column, then mixed by the root of the correlation matrix."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LONGEST = 1e15
 OFTEN = 0.005  # share of rows of a value that was kept for "no answer"
+FIRST_DATE, LAST_DATE, MONTHS = 18_000_101, 20_991_231, 12
+FEWEST_DATES = 5  # of so many different numbers not all are dates by chance
 FEWEST_ROWS = 100  # in fewer rows numbers may look like codes by chance
 
 
@@ -46,6 +48,46 @@ def warn_of_reserved(codes: Codes, names: Sequence[str]) -> None:
             VeladuraWarning,
             stacklevel=4,
         )
+
+
+def warn_of_dates(table: Table, codes: Codes, names: Sequence[str]) -> None:
+    """Warn of dates that are written as whole numbers: most numbers between two of them are none.
+
+    The holder's word counts: a column that is declared as a number is one.
+    """
+    dated = [
+        name
+        for name in names
+        if table.schema[name].kind in NUMERIC
+        and not _is_declared(table, name)
+        and holds_dates(codes[name])
+    ]
+    if dated:
+        warnings.warn(
+            f"columns {dated} seem to hold dates written as whole numbers, such as 20240131:"
+            " numbers that few people share are moved, and most between two are no dates.\n\nHint:"
+            ' declare kind = "date" with format = "%Y%m%d"; if it is a number after all, declare'
+            ' kind = "integer".',
+            VeladuraWarning,
+            stacklevel=5,
+        )
+
+
+def holds_dates(column: Column) -> bool:
+    """Whether all numbers are dates of the years 1800 to 2099, as year, month and day."""
+    if column.labels is not None or column.field.kind not in NUMERIC or column.decimals != 0:
+        return False
+    given = np.unique(column.numbers()[~column.missing])
+    if given.size < FEWEST_DATES or given[0] < FIRST_DATE or given[-1] > LAST_DATE:
+        return False
+    whole = given.astype(np.int64)
+    month, day = whole // 100 % 100, whole % 100
+    if month.min() < 1 or month.max() > MONTHS or day.min() < 1:
+        return False
+    months = ((whole // 10_000 - 1970) * MONTHS + month - 1).astype("datetime64[M]")
+    after = months + np.timedelta64(1, "M")
+    days = after.astype("datetime64[D]") - months.astype("datetime64[D]")
+    return bool((day <= days.astype(np.int64)).all())
 
 
 def holds_reserved(column: Column) -> bool:

@@ -15,6 +15,7 @@ from veladura.base.context import Context
 from veladura.base.streams import ChunkStream
 from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
+from veladura.core.linking import ROW_BY_ROW
 from veladura.core.promise import CATEGORIES, Check, Promise, listed
 from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.errors import DataError, PlanError
@@ -106,6 +107,8 @@ class Pram(Recipe):
     """
 
     method = "pram"
+    linked_tables = ROW_BY_ROW
+    by_row = True
     decisive = ("retain",)
     sentence = (
         "Post-randomisation (PRAM): categories were changed at random with known probabilities,"

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from veladura.base.arrays import Ints
 from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
-from veladura.core.gates import MASKED
+from veladura.core.gates import MASKED, NO_OWN_EXTREMES
+from veladura.core.linking import ROW_BY_ROW
 from veladura.core.moved_numbers import people_of
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
@@ -91,6 +92,8 @@ class Swap(Recipe):
     """
 
     method = "swap"
+    linked_tables = ROW_BY_ROW
+    by_row = True
     decisive = ("window",)
     sentence = (
         "Swapping: values were exchanged between people (rows) of nearby rank, or who agree in the"
@@ -103,6 +106,7 @@ class Swap(Recipe):
     )
     checks = CHECKS
     gate = MASKED
+    firm_gate = NO_OWN_EXTREMES
 
     columns: Sequence[str]
     window: float = 0.05

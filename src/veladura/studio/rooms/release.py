@@ -82,8 +82,11 @@ def _budget(session: Session) -> dict[str, Any]:
     if ledger is None:
         return {}
     budget, events = ledger.read()
-    cost = allowance([step for step in plan.steps if step.private])
+    private: list[Any] = [step for step in plan.steps if step.private]
+    cost = allowance(private)
     spent = budget.spent(events) or Fraction(0)
+    # draws about unlike neighbouring tables do not just add up
+    after = budget.spent((*events, *(step.event() for step in private)))
     epsilon = cost.epsilon or Fraction(0)
     price = f"epsilon = {short(epsilon)}"
     price += f", delta = {short(cost.delta)}" if cost.delta else ""
@@ -97,9 +100,9 @@ def _budget(session: Session) -> dict[str, Any]:
         "draws": [str(event) for event in events],
         "price": price,
         "given": "" if plan.budget.epsilon is None else f"{plan.budget.epsilon:g}",
-        "fits": budget.unit != "epsilon" or left is None or epsilon <= left,
+        "fits": limit is None or (after is not None and not rest(after, limit)),
         "share": 0.0 if not limit else min(float(spent / limit), 1.0),
-        "after": 0.0 if not limit else min(float((spent + epsilon) / limit), 1.0),
+        "after": 0.0 if not limit else min(float((after or spent) / limit), 1.0),
     }
 
 

@@ -30,6 +30,7 @@ def is_nominal(levels: Ints, sizes: Ints) -> bool:
     """
     if levels.size < 3 or levels.size > _MOST_CODES * sizes.sum():  # noqa: PLR2004
         return False
+    levels, sizes = _without_zero(levels, sizes)
     if is_rounded(levels, sizes):
         return False
     if (step := gcd(*np.diff(levels).tolist())) > 1:
@@ -52,6 +53,18 @@ def is_rounded(levels: Ints, sizes: Ints) -> bool:
     if weight[tens].sum() > 0.6 * weight.sum():
         return _mass(levels[tens] // 10, weight[tens], 5) > 0.4  # noqa: PLR2004
     return bool(levels.size > _FEW_LEVELS and _mass(levels, weight, 5) > 0.75)  # noqa: PLR2004
+
+
+def _without_zero(levels: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """Return many values without zero and negative ones.
+
+    "None", "not asked": they agree with themselves, zero is round, and neither says anything of
+    the others.
+    """
+    positive = levels > 0
+    if np.count_nonzero(positive) <= _MANY_LEVELS or np.count_nonzero(~positive) > _MOST_RESERVED:
+        return levels, sizes
+    return levels[positive], sizes[positive]
 
 
 def _mass(levels: Ints, weight: Floats, step: int) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.nesting import CONSTANT, constancy, determines, explained
+from veladura.table.roles.replicates import Replicates
 from veladura.table.roles.units import Units
 from veladura.table.roles.weights import find_weights
 
@@ -25,6 +26,7 @@ class Design:
     others: tuple[str, ...] = ()
     strata: str | None = None
     cluster: str | None = None
+    replicates: Replicates | None = None
 
 
 def find_design(
@@ -32,9 +34,14 @@ def find_design(
     shapes: Mapping[str, str],
     units: Units,
     replicates: Sequence[Evidence],
+    multiples: Replicates | None = None,
 ) -> Design:
     """Return the survey design among columns that are nothing else yet."""
     weights = find_weights(columns, shapes, units, replicates)
+    if multiples is not None:  # a column that others are multiples of is the weight
+        base = [column for column in columns if column.name == multiples.base]
+        weights = [*base, *(c for c in weights if c.name not in (multiples.base, *multiples.names))]
+        columns = [column for column in columns if column.name not in multiples.names]
     if not weights:
         return Design()
     if "weight" in weights[0].hints:  # beside a weight by name, shape alone shows no second one:
@@ -49,6 +56,7 @@ def find_design(
         tuple(column.name for column in weights[1:]),
         strata.name if strata else None,
         cluster.name if cluster else None,
+        multiples,
     )
 
 

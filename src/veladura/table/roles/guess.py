@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veladura.table.replication import WORDS
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.coordinates import find_pairs
 from veladura.table.roles.design import Design, find_design
 from veladura.table.roles.evidence import Evidence, gather
 from veladura.table.roles.keys import Key
 from veladura.table.roles.nesting import unique_people
+from veladura.table.roles.replicates import find_multiples
 from veladura.table.roles.shapes import shape_of
 from veladura.table.roles.single import judge
 from veladura.table.roles.units import Units, find_units
@@ -40,6 +42,8 @@ class Guess:
         The other coordinate of a pair.
     order
         The categories of an ordered column, lowest first.
+    replication
+        How a replicate weight was made, where the weights show it.
     """
 
     role: Role
@@ -48,6 +52,7 @@ class Guess:
     unique: int
     partner: str = ""
     order: tuple[str, ...] = ()
+    replication: str = ""
 
 
 def guess_roles(table: Table) -> dict[str, Guess]:
@@ -58,12 +63,16 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     """
     columns = gather(table)
     shapes = {column.name: shape_of(column) for column in columns}
-    replicates = find_replicates(columns)
-    partners = find_pairs([c for c in columns if c not in replicates], shapes)
-    units = find_units(columns, shapes, partners)
+    multiples = find_multiples(columns)
+    weights = () if multiples is None else (multiples.base, *multiples.names)
+    replicates = find_replicates([c for c in columns if c.name not in weights])
+    others = [c for c in columns if c not in replicates and c.name not in weights]
+    partners = find_pairs(others, shapes)
+    units = find_units([c for c in columns if c.name not in weights], shapes, partners)
     shapes |= _of_people(shapes, units)
     free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
-    design = find_design(free, shapes, units, replicates)
+    design = find_design(free, shapes, units, replicates, multiples)
+    made = {} if multiples is None else dict(zip(multiples.names, multiples.made, strict=True))
     person = units.person.column if units.person else None
     answers = {c.name: _answer(c, columns, shapes, partners, units, design) for c in columns}
     return {
@@ -74,6 +83,7 @@ def guess_roles(table: Table) -> dict[str, Guess]:
             unique_people(column, person),
             partners.get(column.name, ""),
             answers[column.name].order,
+            made.get(column.name, ""),
         )
         for column in columns
     }
@@ -122,13 +132,8 @@ def _answer(  # noqa: PLR0911  # one for each role
         return Answer("person", _repeats(units.person, "person"))
     if units.household and units.household.column is column:
         return Answer("household", _repeats(units.household, "household"))
-    if name == design.weight:
-        return Answer("weight", "positive numbers, never missing, shaped like weights of a survey")
-    if name in design.others:
-        return Answer(
-            "dropped",
-            "looks like a further or replicate weight: such weights tell who was sampled together",
-        )
+    if (weight := _weight(name, design)) is not None:
+        return weight
     if name == design.strata:
         return Answer("strata", "codes within which weights hardly differ", "category")
     if name == design.cluster:
@@ -138,6 +143,23 @@ def _answer(  # noqa: PLR0911  # one for each role
         why = f"{answer.why}; no weight of a survey: rounded, or related to other measures"
         return replace(answer, why=why)
     return answer
+
+
+def _weight(name: str, design: Design) -> Answer | None:
+    """Return the answer on a weight of the survey; None for other columns."""
+    if design.replicates is not None and name in design.replicates.names:
+        how = dict(zip(design.replicates.names, design.replicates.made, strict=True))[name]
+        known = f", made by {WORDS[how.partition(' ')[0]]}" if how else ""
+        why = f"is {design.replicates.base!r} times a few factors{known}"
+        return Answer("replicate weight", why)
+    if name == design.weight:
+        return Answer("weight", "positive numbers, never missing, shaped like weights of a survey")
+    if name in design.others:
+        return Answer(
+            "dropped",
+            "looks like a further or replicate weight: such weights tell who was sampled together",
+        )
+    return None
 
 
 def _repeats(key: Key, what: str) -> str:

@@ -184,8 +184,8 @@ def _is_household(key: Key, person: Key | None) -> bool:
 
 def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> bool:
     """Whether the rows of a key are of one person: what people are born with does not change."""
-    ages = [c for c in columns if _may_be_age(c, shapes[c.name], key)]
     times = [c for c in key.varying if c.whole and c.distinct <= _MOST_TIMES]
+    ages = _ages(key, columns, shapes)
     if any(c in key.constant or any(_ages_with(key, c, time) for time in times) for c in ages):
         votes = 3
     else:
@@ -203,6 +203,22 @@ def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str])
     votes -= 2 * any(c.nearly_unique and shapes[c.name] in _OF_PEOPLE for c in columns)
     votes += 2 * (key.rows_each > _LARGEST_HOUSEHOLD)
     return votes >= 0
+
+
+def _ages(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> Sequence[Evidence]:
+    """Return the columns that are ages or births of the people in a table.
+
+    Codes of places from 0 to 39 look like ages, and members of a household share them. Where a
+    column is called an age, only such ones and births are; where none is, one that differs within
+    units as ages of several people do speaks against those that all rows of a unit share.
+    """
+    likely = [c for c in columns if _may_be_age(c, shapes[c.name], key)]
+    births = [c for c in likely if shapes[c.name] in ("birth year", "birth date")]
+    if called := [c for c in likely if "age" in c.hints]:
+        return [*called, *(c for c in births if c not in called)]
+    if any(c in key.varying and shapes[c.name] == "age" for c in likely):
+        return [c for c in likely if c not in key.constant or c in births]
+    return likely
 
 
 def _may_be_age(column: Evidence, shape: str, key: Key) -> bool:

@@ -1,0 +1,62 @@
+"""Linked tables in drafted plans: units without numbers, and amounts of the table above."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.generators.linked import firms_and_employees, homes_and_people
+
+import veladura as vd
+from veladura.plan.draft import look_at_linked
+from veladura.plan.linked import find_linked
+
+SEEDS = range(4)
+
+
+def chain_of(folder, **tables):
+    paths = [folder / f"{name}.csv" for name in tables]
+    for path, table in zip(paths, tables.values(), strict=True):
+        table.to_csv(path, index=False)
+    return find_linked(list(map(str, paths)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_employees_without_numbers_are_people_and_firms_are_not(tmp_path, seed):
+    firms, employees = firms_and_employees(seed=seed)
+    chain = chain_of(tmp_path, firms=firms, employees=employees)
+    assert [table.unit for table in chain] == ["household", None]
+    table = vd.open_linked(*chain)
+    assert (table.person, table.schema.household) == (None, "firm")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_turnover_of_a_firm_is_no_weight_of_its_employees(tmp_path, seed):
+    firms, employees = firms_and_employees(seed=seed)
+    table, _, guesses = look_at_linked(chain_of(tmp_path, firms=firms, employees=employees))
+    assert guesses["turnover"].role == "sensitive"
+    assert not table.schema.of_role("weight")
+
+
+def test_the_weight_of_a_home_is_one_of_its_people(tmp_path):
+    """The control: what is a weight in the table of homes by itself stays one."""
+    homes, people = homes_and_people()
+    spread = np.random.default_rng(1).uniform(0.7, 1.4, len(homes))
+    homes = homes.assign(weight=(120.5 * spread).round(4))
+    _, _, guesses = look_at_linked(chain_of(tmp_path, homes=homes, people=people))
+    assert guesses["weight"].role == "weight"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_wages_that_differ_by_chance_are_no_times(seed):
+    """Many values seldom meet within a firm; that they never do is promised of times only."""
+    firms, employees = firms_and_employees(60, seed)
+    wage = employees.wage + 7919 * employees.groupby("firm").cumcount()  # none twice in a firm
+    assert not employees.assign(wage=wage).duplicated(["firm", "wage"]).any()
+    wave = employees.groupby("firm").cumcount() + 1
+    people = employees.assign(wage=wage).merge(firms, on="firm")
+    roles = {"firm": {"role": "person"}}
+    for columns, times in (({}, []), ({"wave": wave}, ["wave"])):
+        table = vd.open(people.assign(**columns), roles)
+        release = vd.HouseholdCart(m=1).protect(table, seed=1)
+        named = [p.settings["columns"] for p in release.promises if p.name == "distinct"]
+        assert named == ([times] if times else [])
