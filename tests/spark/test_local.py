@@ -23,7 +23,7 @@ from veladura.table.database.connection import home_of
 from veladura.table.profiles import profile_columns
 from veladura.table.recode import recode
 
-from .conftest import QUASI, job_total, spark_session
+from .conftest import QUASI, job_total, spark_session, write_plan
 
 pytestmark = [
     pytest.mark.spark,

@@ -12,7 +12,7 @@ import veladura as vd
 from veladura.errors import FolderError
 from veladura.table.database import scratch, spark_paths
 
-from .conftest import QUASI, spark_session
+from .conftest import spark_session, write_plan
 
 pytestmark = [
     pytest.mark.spark,
