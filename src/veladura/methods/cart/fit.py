@@ -13,13 +13,14 @@ from veladura.base.context import Context
 from veladura.base.expression import Expression, parse
 from veladura.base.scratch import kept as memory_kept
 from veladura.methods.cart.cart import Cart
-from veladura.methods.cart.fitted import FittedCart, UnitModel
+from veladura.methods.cart.fitted import FittedCart
 from veladura.methods.cart.growing import growth_of
 from veladura.methods.cart.joint import grow_joint
 from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synthesis, predicting
 from veladura.methods.cart.rare import has_levels, is_nominal
 from veladura.methods.cart.rules import check_limits, check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
+from veladura.methods.cart.unit_draw import UnitModel
 from veladura.methods.masks.number_codes import find_codes, warn_of_dates
 from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
