@@ -24,14 +24,9 @@ from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair
 from veladura.numeric.trees.people import growing_people
 from veladura.numeric.trees.regression import Moments
 from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
-from veladura.numeric.trees.variable import (
-    Variable,
-)
+from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Codes
 from veladura.table.conditions import holds
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
