@@ -9,40 +9,31 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tomli_w
 
 from veladura.base.limits import Limit
 from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.core.recipe import Recipe
-from veladura.errors import DataError, PlanError
+from veladura.errors import PlanError
 from veladura.measures.knowledge import REGISTER, draft_intruders
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.audience import Audience, audience_of
 from veladura.plan.bands import bands_text
 from veladura.plan.commented import comment, steps_text
 from veladura.plan.confirm import ROLES_GUESSED
-from veladura.plan.linked import (
-    find_linked,
-    judged_alone,
-    linked_text,
-    opened_with,
-    suggested_for,
-)
+from veladura.plan.guessed import declared_of, look, look_at_linked
+from veladura.plan.linked import find_linked, linked_text, suggested_for
 from veladura.plan.proposals import gate_text
 from veladura.plan.protection import Protection, draft_protection
 from veladura.plan.totals import totals_text
 from veladura.table.database.passwords import has_password
 from veladura.table.database.spark import is_spark_url
 from veladura.table.expand import count_column
-from veladura.table.inspect import Facts, inspect_table
-from veladura.table.linked import LinkedTable
+from veladura.table.inspect import Facts
 from veladura.table.roles.evidence import MOST_ROWS
-from veladura.table.roles.guess import Guess, guess_roles
-from veladura.table.schema import UNITS, Declared, Field, Schema
-from veladura.table.source import open as open_table
-from veladura.table.source import open_unwarned
+from veladura.table.roles.guess import Guess
+from veladura.table.schema import Declared, Schema
 from veladura.table.table import Table
 
 _NOT_IN_FOLDERS = re.compile(r'[/\\:;,`"*?<>|{}\[\]\x00-\x1f]+')
@@ -176,107 +167,6 @@ def _as_folder(name: str) -> str:
     return _NOT_IN_FOLDERS.sub("-", name).strip(" .-") or "table"
 
 
-def look(
-    source: str, table: str | None, declared: Mapping[str, Declared] | None = None
-) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
-    """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
-    opened = open_unwarned(source, table=table)  # the guessed roles name identifiers
-    _refuse_infinite(opened)
-    guesses = {
-        column.name: _as_declared(_as_written(column, guess), (declared or {}).get(column.name))
-        for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
-    }
-    columns = {
-        column.name: _declared(column, guesses[column.name], opened.guessed.get(column.name))
-        for column in opened.schema
-    }
-    # again, as the plan will open it: a guessed kind may change how values are stored
-    try:
-        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    except DataError:  # the file writes codes of a scale in more than one way, as 1 and 1.0
-        guesses = {name: _without_order(guess) for name, guess in guesses.items()}
-        columns = {
-            name: replace(c, order=(), kind="category" if c.order else c.kind)
-            for name, c in columns.items()
-        }
-        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    seen = replace(again, guessed=opened.guessed)
-    seen.cache.share_counts(again.cache)
-    return again, inspect_table(seen), guesses
-
-
-def _refuse_infinite(table: Table) -> None:
-    """Refuse infinite numbers, for which there is neither a band nor a mean."""
-    rows = {}
-    for name in (column.name for column in table.schema if column.kind == "number"):
-        values = table.profile(name)
-        infinite = np.isinf(values.columns[0].values) & ~values.columns[0].missing
-        rows[name] = int(values.size[infinite].sum())
-    if found := {name: count for name, count in rows.items() if count}:
-        msg = (
-            f"rows with infinite numbers, by column: {found}.\n\nHint: write missing values in"
-            " their place, or the largest number that makes sense."
-        )
-        raise DataError(msg)
-
-
-def look_at_linked(
-    linked: Sequence[LinkedTable], declared: Mapping[str, Declared] | None = None
-) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
-    """Return linked tables as one with guessed roles and kinds; keys have theirs already."""
-    plain = opened_with(linked, {})
-    keys = {field.name: field.role for field in plain.schema if field.role in UNITS}
-    by_content = judged_alone(plain, guess_roles(plain))
-    guesses = {
-        column.name: _as_declared(_as_written(column, guess), (declared or {}).get(column.name))
-        for column, guess in zip(plain.schema, by_content.values(), strict=True)
-    }
-    for key, role in keys.items():
-        guesses[key] = replace(guesses[key], role=role, why="the key of a linked table")
-    columns = {
-        column.name: _declared(column, guesses[column.name], plain.guessed.get(column.name))
-        for column in plain.schema
-    }
-    again = opened_with(linked, columns)
-    return again, inspect_table(replace(again, guessed=plain.guessed)), guesses
-
-
-def _as_written(column: Field, guess: Guess) -> Guess:
-    """Return a guess whose order is written as a file with decimals writes it: 1.0, 2.0, ..."""
-    if column.kind != "number" or not guess.order:
-        return guess
-    return replace(guess, order=tuple(f"{float(level):.1f}" for level in guess.order))
-
-
-def _as_declared(guess: Guess, declared: Declared | None) -> Guess:
-    """Return a guess with the role, the kind and the order that the holder declared."""
-    if declared is None:
-        return guess
-    kind = declared.kind or guess.kind
-    order = declared.order or (guess.order if kind == "ordered" else ())
-    same = (declared.role, kind) == (guess.role, guess.kind)
-    why = guess.why if same else "the holder says so"
-    made = declared.replication or guess.replication
-    return replace(guess, role=declared.role, kind=kind, order=order, why=why, replication=made)
-
-
-def _without_order(guess: Guess) -> Guess:
-    return replace(guess, order=(), kind="category") if guess.order else guess
-
-
-def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:
-    """Return what the plan declares of a column."""
-    return Declared(
-        role=guess.role,
-        kind=guess.kind,
-        format=facts.format if facts else None,
-        missing=facts.missing if facts else (),
-        order=guess.order,
-        labels=column.labels,
-        replication=guess.replication if guess.role == "replicate weight" else "",
-    )
-
-
 def _heading(
     table: Table, recipe: Recipe, given: Mapping[str, Any], audience: Audience | None
 ) -> str:
@@ -390,7 +280,7 @@ def _columns_text(
     ]
     for column in whole.table.schema:
         fact, guess = facts[column.name], guesses[column.name]
-        declared = _declared(column, replace(guess, role=column.role), fact)
+        declared = declared_of(column, replace(guess, role=column.role), fact)
         declared = replace(declared, exact=whole.exact.get(column.name, ""))
         settings = {"role": declared.role, "kind": declared.kind}
         settings |= {
