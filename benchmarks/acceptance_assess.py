@@ -14,7 +14,7 @@ from typing import Any
 import veladura as vd
 from benchmarks import data_folder
 from veladura.core.registry import find
-from veladura.plan.draft import look
+from veladura.plan.guessed import look
 from veladura.table.table import Table
 
 TABLES = ("SD2011.csv", "nist/ma2019.csv", "adult/adult.csv")

@@ -7,7 +7,7 @@ import pytest
 from tests.generators.linked import firms_and_employees, homes_and_people
 
 import veladura as vd
-from veladura.plan.draft import look_at_linked
+from veladura.plan.guessed import look_at_linked
 from veladura.plan.linked import find_linked
 
 SEEDS = range(4)

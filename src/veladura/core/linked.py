@@ -19,7 +19,8 @@ from veladura.core.lookups import (
     own_columns,
     split_lookups,
 )
-from veladura.core.promise import Check, Evidence, Promise, unit_of
+from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.violations import unit_of
 from veladura.errors import NotApplicable, PlanError, VeladuraWarning
 from veladura.table.codes import label_texts
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.base import shapes
 from veladura.base.arrays import Ints
-from veladura.core.promise import Check, Evidence, listed, source_column
+from veladura.core.promise import Check, Evidence, listed
+from veladura.core.violations import source_column
 from veladura.numeric.chance import OwnNumbers, own_numbers
 from veladura.table.units import person_numbers
 

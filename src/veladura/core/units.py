@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veladura.core.lookups import telling_keys
-from veladura.core.promise import unit_of
+from veladura.core.violations import unit_of
 from veladura.errors import PlanError
 from veladura.table.schema import UNITS
 from veladura.table.units import rekeyed, with_units

@@ -158,7 +158,7 @@ def test_relations_are_kept_and_shuffled_columns_are_seen(people):
     assert abs(gaps["sample"] / true - 1) > 0.4
 
 
-@pytest.mark.filterwarnings("ignore::veladura.methods.cart.cart.AttenuationWarning")
+@pytest.mark.filterwarnings("ignore::veladura.methods.cart.harm.AttenuationWarning")
 @pytest.mark.parametrize("order", ["late", "given", ["cigarettes", "smoke"], "dependence"])
 def test_rules_hold_in_every_row(people, order):
     rules = [

@@ -10,7 +10,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 import veladura as vd
-from veladura.methods.cart.cart import AttenuationWarning
+from veladura.methods.cart.harm import AttenuationWarning
 
 
 def population(rng, n=1500):

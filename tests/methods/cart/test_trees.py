@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.methods.cart.cart import AttenuationWarning
+from veladura.methods.cart.harm import AttenuationWarning
 
 PLAIN = {"linear_scores": False, "unbiased_splits": False, "criterion": "values"}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.methods.cart.fit import FEW_RANKED, known_among
+from veladura.methods.cart.drawn_as import FEW_RANKED, known_among
 from veladura.numeric.trees.variable import variable_of
 
 

@@ -166,7 +166,8 @@ def test_a_suggestion_runs_or_says_why_not():
 
 def test_a_table_with_a_lone_row_moved_is_refused():
     """Control for the promise: one changed cell must break it."""
-    from veladura.core.promise import Evidence, small_groups
+    from veladura.core.promise import Evidence
+    from veladura.core.violations import small_groups
 
     released = release_of(pd.DataFrame({"n": np.arange(9.0)}), 3)
     settings_ = {"columns": ["n"], "k": 3}

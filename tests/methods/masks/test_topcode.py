@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.core.promise import Evidence, outside_limits
+from veladura.core.promise import Evidence
+from veladura.core.violations import outside_limits
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.methods.masks.topcode import dates_outside
 from veladura.methods.masks.topcode_limits import Limits, round_down

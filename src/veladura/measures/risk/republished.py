@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.estimate import Estimate
-from veladura.core.promise import Evidence, source_column
+from veladura.core.promise import Evidence
+from veladura.core.violations import source_column
 from veladura.errors import NotApplicable
 from veladura.measures.measure import Meaning, Measure, Measured, Subject
 from veladura.methods.cart.promises import plain_values, singles_in

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.estimate import Estimate
-from veladura.core.promise import starred_tuples
+from veladura.core.violations import starred_tuples
 from veladura.errors import NotApplicable
 from veladura.measures.domain import columns_of, generalising_step, levels_of, released_levels
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, get_args
 
-from veladura.base.bounds import Bounds, bounds_of
-from veladura.base.checks import (
-    MOST_DATASETS,
-    MOST_DISTINCT,
-    check_choice,
-    check_columns,
-    check_fit_rows,
-    check_named,
-    check_whole,
-    is_number,
-)
+from veladura.base.bounds import Bounds
+from veladura.base.checks import check_choice, check_columns, check_named, is_number
 from veladura.base.context import Context
-from veladura.base.deprecation import warn_of_rename
 from veladura.base.expression import parse
 from veladura.core.gates import NO_OWN_NUMBERS, OUTLIERS, SYNTHETIC
 from veladura.core.recipe import Recipe
-from veladura.errors import PlanError, VeladuraWarning
+from veladura.errors import PlanError
+from veladura.methods.cart.checks import (
+    ModelName,
+    OrderName,
+    SmoothingName,
+    check_counts,
+    check_smoothing,
+    check_synthesisable,
+    freeze,
+)
 from veladura.methods.cart.growing import (
     CriterionName,
     check_criterion,
@@ -31,6 +29,7 @@ from veladura.methods.cart.growing import (
     check_transform,
     check_variance,
 )
+from veladura.methods.cart.harm import warn_of_harm, warn_of_households
 from veladura.methods.cart.promises import CHECKS, implied_by
 from veladura.methods.cart.purpose import PRESETS, Preset, Purpose
 from veladura.methods.cart.rules import find_rules
@@ -47,14 +46,6 @@ if TYPE_CHECKING:
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
-
-ModelName = Literal["cart", "bagging", "forest", "parametric", "sample"]
-OrderName = Literal["late", "given", "dependence"]
-SmoothingName = Literal["local", "none", "kernel"]  # "kernel" is deprecated
-
-
-class AttenuationWarning(VeladuraWarning):
-    """A setting takes effects out of the release."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,10 +226,10 @@ class Cart(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _freeze(self)
+        freeze(self)
         if self.columns is not None:
             check_columns(self.columns, "the columns to replace, or leave columns out for all")
-        _check_counts(self)
+        check_counts(self)
         if not is_number(self.bandwidth) or self.bandwidth <= 0:
             msg = f"bandwidth ({self.bandwidth}) must be above 0."
             raise PlanError(msg)
@@ -314,8 +305,8 @@ class Cart(Recipe):
         from veladura.methods.cart.fit import fit
         from veladura.methods.cart.rare import warn_of_rare
 
-        _warn_of_harm(self)
-        _warn_of_households(self, table)
+        warn_of_harm(self)
+        warn_of_households(self, table)
         fitted = fit(self, table, context)
         warn_of_rare(table, fitted.merged, self.people_in_level)
         return fitted
@@ -325,7 +316,7 @@ class Cart(Recipe):
         from veladura.core.chunks import FittedChunks, fit_to_sample
         from veladura.methods.cart.fit import fit
 
-        _warn_of_harm(self)
+        warn_of_harm(self)
         self.replaced(table.schema)  # refuses what cannot be done before anything is read
         near, sample, whole = fit_to_sample(self, table, number, context, table.names)
         return FittedChunks.of(self, near, fit(self, sample, context, whole))
@@ -412,111 +403,6 @@ def design_columns(schema: Schema) -> tuple[str, ...]:
         kept = schema.of_role("strata", "cluster", "replicate weight", "weight")
     everything = [name for name in schema.names if name not in kept]
     return tuple(kept) if everything else ()
-
-
-def check_synthesisable(schema: Schema, names: Sequence[str]) -> None:
-    """Refuse columns of free text."""
-    if text := sorted(name for name in names if schema[name].kind == "text"):
-        msg = (
-            f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role"
-            " 'identifier' to drop them, or another kind."
-        )
-        raise PlanError(msg)
-
-
-def _warn_of_harm(recipe: Cart) -> None:
-    """Warn of settings that take effects out of the release."""
-    asked = {
-        "prune": recipe.prune > 0,
-        "complexity": recipe.complexity > 0,
-        'order "dependence"': recipe.order == "dependence",
-    }
-    if harmful := [name for name, given in asked.items() if given]:
-        warnings.warn(
-            f"{', '.join(harmful)}: harmful for inference. Slopes of regressions on the release are"
-            " attenuated, often by several standard errors.\n\nHint: leave it out; for larger"
-            " leaves set min_leaf.",
-            AttenuationWarning,
-            stacklevel=4,
-        )
-
-
-def _warn_of_households(recipe: Cart, table: Table) -> None:
-    """Warn of columns that all members of a household share: rows are drawn one by one."""
-    from veladura.table.shared import shared_by_households
-
-    if shared := shared_by_households(table, recipe.replaced(table.schema)):
-        warnings.warn(
-            f"columns {shared} are the same for all members of a household, and are drawn for each"
-            " row by itself: members no longer share them, and errors of their means come out too"
-            " small.\n\nHint: the method households draws them once for each household.",
-            VeladuraWarning,
-            stacklevel=4,
-        )
-
-
-def check_smoothing(given: Any) -> None:
-    """Refuse settings of smoothing that do not exist, and warn of the one that is gone."""
-    named = {"smoothing": given} if not isinstance(given, Mapping) else given
-    for name, value in named.items():
-        if value is not None:
-            label = name if name == "smoothing" else f"smoothing.{name}"
-            check_choice(label, value, get_args(SmoothingName))
-    if "kernel" in named.values():
-        warn_of_rename('smoothing "kernel"', '"local"', stacklevel=5)
-
-
-def _freeze(recipe: Cart) -> None:
-    """Turn lists inside settings into tuples, and pairs of limits into bounds."""
-    given: dict[str, Any] = {f.name: getattr(recipe, f.name) for f in fields(recipe)}
-    if isinstance(given["republish"], bool):
-        msg = (
-            "republish is a list: it names the columns in which numbers that occur once may be"
-            " released."
-        )
-        raise PlanError(msg)
-    if given["republish"]:
-        warnings.warn(
-            "republish has no effect any more and will be removed in the next version: numbers that"
-            " few people share are moved, and may come out by chance.\n\nHint: to hand out"
-            ' donors\' own numbers, set smoothing = {"column": "none"}.',
-            DeprecationWarning,
-            stacklevel=4,
-        )
-    tidy = {
-        "groups": tuple(tuple(group) for group in given["groups"]),
-        "predictors": (
-            {name: tuple(names) for name, names in given["predictors"].items()}
-            if isinstance(given["predictors"], Mapping)
-            else given["predictors"]
-        ),
-        "spikes": {
-            name: tuple(float(x) for x in values) for name, values in given["spikes"].items()
-        },
-        "limits": {name: bounds_of(pair, "limits") for name, pair in given["limits"].items()},
-        "models": dict(given["models"]),
-    }
-    for name, value in tidy.items():
-        object.__setattr__(recipe, name, value)
-
-
-def _check_counts(recipe: Cart) -> None:
-    """Refuse settings that must be whole numbers and are not, or are too small."""
-    check_whole("m", recipe.m, 1, MOST_DATASETS)
-    check_whole("trees", recipe.trees, 1, MOST_DATASETS)
-    check_whole("min_distinct", recipe.min_distinct, 1, MOST_DISTINCT)
-    check_whole("prune", recipe.prune, 0, MOST_DATASETS)
-    if recipe.min_leaf is not None:
-        check_whole("min_leaf", recipe.min_leaf, 2, why=": a leaf of one person copies it")
-    if recipe.min_people is not None:
-        check_whole("min_people", recipe.min_people, 2)
-    if recipe.rows is not None:
-        check_whole("rows", recipe.rows, 1)
-    if recipe.fit_rows is not None:
-        check_fit_rows(recipe.fit_rows, recipe.people_in_leaf, ": a leaf needs them")
-    if recipe.prune == 1:
-        msg = "prune (1) must be 0, or a number of folds of at least 2."
-        raise PlanError(msg)
 
 
 __all__ = ["Bounds", "Cart"]

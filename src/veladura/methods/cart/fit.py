@@ -3,54 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from veladura.base.arrays import Ints, Mask
+from veladura.base.arrays import Ints
 from veladura.base.context import Context
 from veladura.base.expression import Expression, parse
 from veladura.base.scratch import kept as memory_kept
 from veladura.methods.cart.cart import Cart
-from veladura.methods.cart.fitted import FittedCart, UnitModel
-from veladura.methods.cart.growing import growth_of
-from veladura.methods.cart.joint import grow_joint
+from veladura.methods.cart.drawn_as import drawn_as, perhaps_codes
+from veladura.methods.cart.fitted import FittedCart
+from veladura.methods.cart.merged_levels import holders_of, merged_levels
 from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synthesis, predicting
-from veladura.methods.cart.rare import has_levels, is_nominal
-from veladura.methods.cart.rules import check_limits, check_rules, decision_on
+from veladura.methods.cart.rules import check_rules
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
+from veladura.methods.cart.unit_grower import UnitGrower, growing_of
 from veladura.methods.masks.number_codes import find_codes, warn_of_dates
-from veladura.numeric.trees.bins import Predictors, bin_columns
-from veladura.numeric.trees.levels import merge_rare
-from veladura.numeric.trees.linear import ScoredModel, moments_of, regressions_of, score_rows
-from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
+from veladura.numeric.trees.bins import bin_columns
+from veladura.numeric.trees.model import load_kernels
 from veladura.numeric.trees.people import growing_people
-from veladura.numeric.trees.regression import Moments
-from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
-from veladura.numeric.trees.values import Values
-from veladura.numeric.trees.variable import (
-    FEW_VALUES,
-    SPIKE_SHARE,
-    Known,
-    Smoothing,
-    Variable,
-    check_levels,
-    check_rows,
-    variable_of,
-)
+from veladura.numeric.trees.variable import check_levels, check_rows
 from veladura.table.codes import Codes, Column
-from veladura.table.conditions import holds
-from veladura.table.schema import LABELLED
 from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
     from veladura.table.whole import Whole
-
-
-FEW_RANKED = 500  # numbers of one kind of people; fewer are ranked among those of all kinds
-MOST_CODES = 2000  # values of a column that are looked at for being codes
 
 
 def fit(recipe: Cart, table: Table, context: Context, whole: Whole | None = None) -> FittedCart:
@@ -122,10 +100,10 @@ def fit_codes(
         recipe.predictors, [name for name in usable if name not in replaced], replaced
     )
     rules = [parse(rule) for rule in recipe.rules]
-    holders = {} if whole is None else _holders(codes, replaced, coded, whole)
+    holders = {} if whole is None else holders_of(codes, replaced, coded, whole)
     # one thread of BLAS: more would wait for each other, and change last digits
     with threadpool_limits(1, user_api="blas"):
-        merged = _merged(recipe, codes, replaced, coded, people, holders)
+        merged = merged_levels(recipe, codes, replaced, coded, people, holders)
     codes = replace(codes, columns={**codes.columns, **merged})
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
     strata = None
@@ -134,7 +112,7 @@ def fit_codes(
             recipe.strata, codes, replaced, recipe.people_in_leaf, everything=everything
         )
     variables = {
-        name: _variable(
+        name: drawn_as(
             recipe,
             codes[name],
             people,
@@ -149,10 +127,10 @@ def fit_codes(
     units = _units(recipe, codes, replaced, kept, strata)
     binding = _binding(rules, units)
     load_kernels(context)
-    grow = _growing(recipe, people)
+    grow = growing_of(recipe, people)
     if clusters is not None:
         grow = growing_people(grow, clusters)
-    grower = _UnitGrower(
+    grower = UnitGrower(
         recipe,
         codes,
         variables,
@@ -189,92 +167,6 @@ def fit_codes(
     )
 
 
-def perhaps_codes(codes: Codes, names: Sequence[str]) -> list[str]:
-    """Return the columns that may hold codes: labelled ones, and whole numbers with few values."""
-    return [
-        name
-        for name in names
-        if codes[name].labels is not None
-        or codes[name].field.labels
-        or (codes[name].decimals == 0 and _distinct(codes[name]) <= MOST_CODES)
-    ]
-
-
-def _distinct(column: Column) -> int:
-    return int(Values.of_column(column).distinct.size)
-
-
-def _merged(
-    recipe: Cart,
-    codes: Codes,
-    replaced: Sequence[str],
-    coded: Sequence[str],
-    people: Ints | None,
-    holders: Mapping[str, Ints],
-) -> dict[str, Column]:
-    """Return the replaced columns that had levels held by fewer people than a level needs.
-
-    Categories, codes, and numbers that are in effect categories. The custodian knows which levels.
-
-    Parameters
-    ----------
-    holders
-        People who hold each value of a column, where they were counted in more rows than these.
-    """
-    merged: dict[str, Column] = {}
-    for name in replaced:
-        column, least, counted = codes[name], recipe.people_in_level, holders.get(name)
-        if not has_levels(column, people, least, coded=name in coded, holders=counted):
-            continue
-        others = [codes[other] for other in codes if other != name]
-        ordered = not is_nominal(column, coded=name in coded)
-        one = merge_rare(column, people, least, others, ordered=ordered, holders=counted)
-        if one is not None:
-            merged[name] = one
-    return merged
-
-
-def _holders(
-    codes: Codes, replaced: Sequence[str], coded: Sequence[str], whole: Whole
-) -> dict[str, Ints]:
-    """Return how many people of all hold each value of the columns whose levels may be merged."""
-    return {
-        name: whole.holders(codes[name])
-        for name in replaced
-        if name in coded
-        or codes[name].labels is not None
-        or codes[name].field.kind in LABELLED
-        or _distinct(codes[name]) <= FEW_VALUES
-    }
-
-
-def known_among(column: Column, everyone: Column) -> Known | None:
-    """Return what is known of the numbers of everyone, where these are those of a few of them."""
-    given = column.values[~column.missing]
-    if given.size * SPIKE_SHARE >= FEW_RANKED:
-        return None  # beside a spike that all but a twentieth share there are enough
-    values, count = np.unique(given, return_counts=True)
-    if count[count < SPIKE_SHARE * given.size].sum() >= FEW_RANKED:
-        return None
-    numbers, holders = np.unique(everyone.values[~everyone.missing], return_counts=True)
-    none = np.zeros(numbers.size, dtype=bool)
-    return Known(
-        holders[np.searchsorted(numbers, values)],
-        numbers[[0, -1]],
-        (everyone.with_values(numbers, none), holders),
-        part=True,
-    )
-
-
-def _known(column: Column, whole: Whole) -> Known:
-    """Return what is known of the numbers of all rows, by one query where they can be held."""
-    everyone = whole.frequencies(column)
-    if everyone is None:
-        return Known(whole.holders(column), whole.ends(column).values)
-    numbers = everyone.column.values
-    return Known(everyone.of(column), numbers[[0, -1]], (everyone.column, everyone.rows))
-
-
 def _codes(
     recipe: Cart,
     table: Table,
@@ -293,42 +185,6 @@ def _codes(
     for column in codes.values():
         check_levels(column)
     return codes if whole is None else whole.relabelled(codes)
-
-
-def _variable(
-    recipe: Cart,
-    column: Column,
-    people: Ints | None,
-    strata: Strata | None,
-    whole: Whole | None,
-    *,
-    coded: bool,
-    all_move: bool,
-    everyone: Column | None = None,
-) -> Variable:
-    """Return how a column is drawn; codes are never moved."""
-    known = None
-    if whole is not None and column.labels is None:
-        known = _known(column, whole)
-    if everyone is not None and column.labels is None and _distinct(column):
-        known = known_among(column, everyone)
-    bounds = recipe.limits.get(column.name)
-    smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
-    variable = variable_of(
-        column,
-        spikes=recipe.spikes.get(column.name),
-        smoothing=smoothing,
-        limits=(None, None) if bounds is None else (bounds.min, bounds.max),
-        people=people,
-        min_people=recipe.people_in_level,
-        all_move=all_move,
-        bandwidth=recipe.bandwidth,
-        stratum=None if strata is None or column.name in strata.drawn else strata.place,
-        transform=recipe.transform.get(column.name),
-        known=known,
-    )
-    check_limits(variable)
-    return variable
 
 
 def _units(
@@ -360,141 +216,3 @@ def _binding(rules: Sequence[Expression], units: Sequence[Unit]) -> dict[str, li
         if own:
             binding.setdefault(own[-1], []).append(rule)
     return binding
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _UnitGrower:
-    """Grows the models of units, as the recipe asks."""
-
-    recipe: Cart
-    codes: Codes
-    variables: Mapping[str, Variable]
-    predictors: Sequence[str]
-    base: Predictors
-    strata: Strata | None
-    binding: Mapping[str, Sequence[Expression]]
-    context: Context
-    growing: Grow
-    rows_per_term: float = 0.0
-    moments: Sequence[Moments] = ()
-
-    def grow(self, task: tuple[int, Unit]) -> UnitModel:
-        """Return the model of a unit, for all datasets or for the one with trees of its own."""
-        run, unit = task
-        rows = self._rows(run)
-        groups = None if self.strata is None else self.strata.groups(rows, unit.columns)
-        training = TrainingRows(self.base, rows, groups)
-        training = training.only(~self._decided(unit)[rows])
-        seed = int(self.context.streams("cart", "seed", unit.name, run).integers(2**63))
-        # where a rule decides some rows, the regressions are those of the others
-        every = self.moments and training.rows.size == rows.size
-        return self._model(unit, training, seed, self.moments[run] if every else None)
-
-    def moments_of_run(self, run: int, units: Sequence[Unit]) -> Moments:
-        """Return what the linear scores of all units share, for the trees of one run."""
-        given = dict.fromkeys(name for unit in units for name in unit.given)
-        # in the order of synthesis: what the first columns of all need is a part of it
-        features = [self.predictors.index(name) for name in given]
-        moments = moments_of(TrainingRows(self.base, self._rows(run)), features)
-        _ = moments.root  # before threads share it
-        return moments
-
-    def _rows(self, run: int) -> Ints:
-        """Return the rows that trees are grown on: all, or a bootstrap sample."""
-        rows = np.arange(self.codes.rows.size)
-        if not self.recipe.proper:
-            return rows
-        rng = self.context.streams("cart", "bootstrap", run)
-        return np.sort(rng.integers(rows.size, size=rows.size))
-
-    def margin(self, unit: Unit) -> UnitModel:
-        """Return the model of a unit without predictors: the last resort of rows against a rule."""
-        variables = [self.variables[name] for name in unit.columns]
-        if not self.binding:
-            return TreeModel(variables[0], (Pair(None, None),))
-        training = TrainingRows(self.base, np.arange(self.codes.rows.size))
-        growth = Growth(min_leaf=self.recipe.people_in_leaf)
-        if len(variables) > 1:
-            return grow_joint(variables, training, (), growth, grow_on, self.recipe.kind_of_draws)
-        pair = grow_pair(variables[0], training, (), growth, draws=self.recipe.kind_of_draws)
-        return TreeModel(variables[0], (pair,), self.recipe.kind_of_draws)
-
-    def _decided(self, unit: Unit) -> Mask:
-        """Return the rows whose value a rule decides: a tree learns nothing from them."""
-        decided = np.zeros(self.codes.rows.size, dtype=bool)
-        if len(unit.columns) > 1:
-            return decided
-        for rule in self.binding.get(unit.columns[0], ()):
-            if (decision := decision_on(rule, unit.columns[0])) is not None:
-                decided |= holds(decision.condition, self.codes)
-        return decided
-
-    def _model(
-        self, unit: Unit, training: TrainingRows, seed: int, moments: Moments | None
-    ) -> UnitModel:
-        recipe, variables = self.recipe, [self.variables[name] for name in unit.columns]
-        kind = recipe.models.get(unit.columns[0], recipe.model)
-        growth = growth_of(recipe, variables[0])
-        grow = self.growing
-        given = () if kind == "sample" else unit.given
-        features = tuple(self.predictors.index(name) for name in given)
-        if len(variables) > 1:
-            return grow_joint(variables, training, features, growth, grow, recipe.kind_of_draws)
-        variable = variables[0]
-        if kind == "parametric":
-            from veladura.methods.cart.parametric import Regression
-
-            return Regression(variable, training, features, recipe.kind_of_draws)
-        scored = regressions = None
-        if recipe.linear_scores:
-            regressions = regressions_of(variable, training, features, moments, self.rows_per_term)
-        if regressions is not None:
-            scored = score_rows(regressions, training, features)
-        if scored is not None:
-            scores, training, features = scored
-        if kind in ("bagging", "forest"):
-            tried = max(1, len(features) // 3) if kind == "forest" else 0
-            growth = replace(growth, tried=tried)
-            pairs = _several(variable, training, features, growth, grow, recipe.trees, seed)
-        else:
-            pair = grow_pair(variable, training, features, growth, grow, seed, recipe.kind_of_draws)
-            # rules decide some rows where moments are not shared: draws there are overwritten
-            if recipe.calibrated and regressions is not None and moments is not None:
-                pair = regressions.calibrated(pair)
-            pairs = (pair,)
-        model = TreeModel(variable, pairs, recipe.kind_of_draws)
-        return model if scored is None else ScoredModel(scores, model)
-
-
-def _growing(recipe: Cart, people: Ints | None) -> Grow:
-    """Return how a tree is grown: pruned if asked, with enough people in every leaf."""
-    grow: Grow = grow_on
-    if recipe.prune:
-        from veladura.numeric.trees.prune import pruned_by
-
-        grow = pruned_by(recipe.prune)
-    return grow if people is None else growing_people(grow, people)
-
-
-def _several(
-    variable: Variable,
-    training: TrainingRows,
-    features: Sequence[int],
-    growth: Growth,
-    grow: Grow,
-    trees: int,
-    seed: int,
-) -> tuple[Pair, ...]:
-    """Return trees on bootstrap samples of the rows (Breiman 1996)."""
-    rng = np.random.default_rng(seed)
-    size = training.rows.size
-    pairs = []
-    for number in range(trees):
-        picked: Ints = np.sort(rng.integers(size, size=size)) if size else training.rows
-        sample = TrainingRows(
-            training.predictors,
-            training.rows[picked],
-            None if training.groups is None else training.groups[picked],
-        )
-        pairs.append(grow_pair(variable, sample, features, growth, grow, seed + number))
-    return tuple(pairs)

@@ -23,8 +23,9 @@ from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import label_texts
 
 if TYPE_CHECKING:
-    from veladura.methods.cart.fitted import FittedCart, UnitModel
+    from veladura.methods.cart.fitted import FittedCart
     from veladura.methods.cart.order import Unit
+    from veladura.methods.cart.unit_draw import UnitModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)

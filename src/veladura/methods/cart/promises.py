@@ -13,15 +13,8 @@ from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.expression import parse
 from veladura.core.moved_numbers import MOVED_NUMBERS, PEOPLE
-from veladura.core.promise import (
-    LIMITS,
-    Check,
-    Evidence,
-    Promise,
-    limit_promises,
-    listed,
-    source_column,
-)
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, listed
+from veladura.core.violations import source_column
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
 from veladura.table.units import people_per_cell, person_numbers

@@ -21,7 +21,7 @@ from veladura.base.expression import parse
 from veladura.core.gates import NO_OWN_NUMBERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
-from veladura.methods.cart.cart import SmoothingName, check_smoothing
+from veladura.methods.cart.checks import SmoothingName, check_smoothing
 from veladura.methods.cart.growing import check_transform
 from veladura.methods.critical.cells import ALL, read_conditions
 from veladura.methods.critical.mask import is_frame, read_mask

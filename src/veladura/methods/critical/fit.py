@@ -14,7 +14,7 @@ from veladura.base.checks import check_named
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.errors import DataError
-from veladura.methods.cart.cart import check_synthesisable
+from veladura.methods.cart.checks import check_synthesisable
 from veladura.methods.cart.growing import check_transformed
 from veladura.methods.critical.branches import BranchGrower
 from veladura.methods.critical.cells import Cells, CriticalWarning, read_conditions

@@ -13,7 +13,8 @@ from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
 from veladura.base.settings import to_plain
 from veladura.core.moved_numbers import is_apart, people_of
-from veladura.core.promise import Check, Evidence, Promise, source_column
+from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.violations import source_column
 from veladura.methods.cart.promises import plain_values, rare_values
 from veladura.methods.critical.cells import Cells, read_conditions
 from veladura.numeric.chance import own_numbers

@@ -15,9 +15,10 @@ from veladura.base import shapes
 from veladura.base.context import Context
 from veladura.core.gates import PROSECUTOR
 from veladura.core.making import as_dataset
-from veladura.core.promise import Check, Promise, listed, outside_categories
+from veladura.core.promise import Check, Promise, listed
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.core.release import Release
+from veladura.core.violations import outside_categories
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.geography.area_files import NamedAreas, read_areas
 from veladura.table.schema import NUMERIC, check_kinds

@@ -15,7 +15,7 @@ import pyarrow as pa
 from veladura.base.arrays import Ints
 from veladura.base.context import Context
 from veladura.errors import PlanError
-from veladura.methods.cart.fit import perhaps_codes
+from veladura.methods.cart.drawn_as import perhaps_codes
 from veladura.methods.households.checks import check_across, check_settings
 from veladura.methods.households.extended import ExtendedHouseholds
 from veladura.methods.households.fit import counted_columns, fit

@@ -12,7 +12,7 @@ import pyarrow as pa
 from veladura.base.arrays import Ints
 from veladura.base.context import Context
 from veladura.base.expression import quoted
-from veladura.methods.cart.fit import perhaps_codes
+from veladura.methods.cart.drawn_as import perhaps_codes
 from veladura.methods.households.checks import (
     check_across,
     check_settings,

@@ -12,7 +12,8 @@ from veladura.base.expression import parse
 from veladura.core.gates import NO_OWN_NUMBERS, OUTLIERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
-from veladura.methods.cart.cart import Cart, SmoothingName, check_synthesisable
+from veladura.methods.cart.cart import Cart
+from veladura.methods.cart.checks import SmoothingName, check_synthesisable
 from veladura.methods.cart.purpose import Purpose
 from veladura.methods.households.promises import CHECKS, implied_by
 from veladura.methods.households.rules import MemberRules, is_across

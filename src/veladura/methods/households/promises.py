@@ -12,7 +12,8 @@ from veladura.base.arrays import Floats, Ints
 from veladura.base.bounds import bounds_of
 from veladura.base.sorting import ranked
 from veladura.core.moved_numbers import is_apart
-from veladura.core.promise import Check, Evidence, Promise, listed, source_column
+from veladura.core.promise import Check, Evidence, Promise, listed
+from veladura.core.violations import source_column
 from veladura.methods.cart.promises import CHECKS as CART_CHECKS
 from veladura.methods.cart.promises import promises_of
 from veladura.methods.households.extends import EXTENDS, extends_promise

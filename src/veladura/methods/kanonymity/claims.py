@@ -19,11 +19,10 @@ from veladura.core.promise import (
     Check,
     Evidence,
     Promise,
-    counted_people,
     listed,
     people_of,
-    starred_tuples,
 )
+from veladura.core.violations import counted_people, starred_tuples
 from veladura.errors import PromiseError, VeladuraError
 from veladura.methods.kanonymity.counting import joined, parents, places_in
 from veladura.methods.kanonymity.equivalence_classes import (

@@ -15,7 +15,8 @@ import pyarrow as pa
 from veladura.base import shapes
 from veladura.base.arrays import Ints
 from veladura.base.checks import is_number
-from veladura.core.promise import Check, listed, outside_categories
+from veladura.core.promise import Check, listed
+from veladura.core.violations import outside_categories
 from veladura.errors import PlanError
 from veladura.methods.masks.dates import moment_of, to_number
 

@@ -10,14 +10,8 @@ import numpy as np
 from veladura.base import shapes
 from veladura.base.bounds import Bounds
 from veladura.core.moved_numbers import people_of
-from veladura.core.promise import (
-    Check,
-    Evidence,
-    Promise,
-    limit_promises,
-    listed,
-    source_column,
-)
+from veladura.core.promise import Check, Evidence, Promise, limit_promises, listed
+from veladura.core.violations import source_column
 from veladura.methods.masks.column_law import ColumnLaw, counted_numbers, spread_of
 from veladura.methods.masks.law import law_of, smoothed
 from veladura.table.variation import standard_deviation

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from veladura.base import shapes
 from veladura.base.checks import check_choice, is_number
 from veladura.base.shapes import Shape
-from veladura.core.promise import CATEGORIES, Check, Evidence, Promise, still_coded
+from veladura.core.promise import CATEGORIES, Check, Evidence, Promise
+from veladura.core.violations import still_coded
 from veladura.errors import PlanError
 from veladura.methods.masks.bands import BANDS, Cut, banded, checked_cuts, checked_labels
 from veladura.methods.masks.dates import PERIODS, start_of

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from veladura.base import shapes
 from veladura.base.arrays import Floats, Ints
 from veladura.core.moved_numbers import MOVED_NUMBERS, people_of
-from veladura.core.promise import Check, Evidence, listed, source_column
+from veladura.core.promise import Check, Evidence, listed
+from veladura.core.violations import source_column
 from veladura.numeric.trees.values import Values
 from veladura.table.codes import label_texts
 

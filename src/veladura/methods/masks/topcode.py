@@ -14,8 +14,9 @@ from veladura.base.context import Context
 from veladura.base.streams import ChunkStream
 from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
-from veladura.core.promise import LIMITS, Check, Evidence, Promise, in_range, pair_of, still_coded
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, in_range, pair_of
 from veladura.core.recipe import Draw, Drawn, Recipe
+from veladura.core.violations import still_coded
 from veladura.errors import PlanError
 from veladura.methods.masks.topcode_limits import (
     FEWEST,
