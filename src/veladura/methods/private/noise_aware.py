@@ -160,8 +160,7 @@ def with_shared(shape: Sequence[int], tables: Sequence[NoisyTable]) -> list[Nois
     """
     held = merged(tables)
     common = {
-        tuple(sorted(set(one.columns) & set(other.columns)))
-        for one, other in combinations(held, 2)
+        tuple(sorted(set(one.columns) & set(other.columns))) for one, other in combinations(held, 2)
     }
     shared = sorted(columns for columns in common if len(columns) > 1)
     sums = [
