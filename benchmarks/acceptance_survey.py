@@ -94,6 +94,11 @@ def effects_of(country: pd.DataFrame) -> dict[str, float]:
                 figure(release, *columns, **how) for how in ({}, {"sampling": alone})
             )
             found.setdefault(name, []).append(float(clustered.variance[0] / rows.variance[0]))
+        clustered, rows = (
+            release.analyze(FORMULA, **how).coefficients for how in ({}, {"sampling": alone})
+        )
+        for name, effect in zip(clustered.names, clustered.variance / rows.variance, strict=True):
+            found.setdefault(f"income ~ {name}", []).append(float(effect))
     return {name: max(1.0, round(float(np.mean(each)), 1)) for name, each in found.items()}
 
 

@@ -12,6 +12,7 @@ import veladura as vd
 from veladura.core.rules import NoiseAwareRows, Partial
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.inference.combined import combine_by
+from veladura.inference.pooling import Pooling
 
 Q, V = [10.0, 12.0, 11.0, 13.0], [0.5, 0.7, 0.6, 0.6]
 
@@ -44,6 +45,15 @@ def test_the_variance_of_independent_rows_is_multiplied_and_that_of_the_noise_is
     # Satterthwaite (1946): the part that is known adds no degree of freedom's uncertainty
     assert wide.df == pytest.approx(wide.variance**2 / (plain.variance**2 / 3))
     assert combine_by(NoiseAwareRows(), Q, V, effect=1.0).df == plain.df == 3
+
+
+def test_a_coefficient_has_its_own_effect_or_that_of_the_mean():
+    q, v = np.column_stack([Q, Q, Q]), np.column_stack([V, V, V])
+    rule = NoiseAwareRows(design_effects={"rent": 4.0, "rent ~ age": 1.0})
+    pooled = Pooling(rule, 4).combine_model(q, v, 0.95, ["Intercept", "age", "sex"], 99.0, "rent")
+    plain, wide = combine_by(rule, Q, V), combine_by(rule, Q, V, effect=4.0)
+    assert pooled.variance == pytest.approx([wide.variance, plain.variance, wide.variance])
+    assert pooled.df == pytest.approx([wide.df, plain.df, wide.df])
 
 
 @pytest.mark.quick

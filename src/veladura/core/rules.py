@@ -153,9 +153,10 @@ class NoiseAwareRows(Rule):
     Parameters
     ----------
     design_effects
-        By figure ("rent" for its mean and models of it, "total rent", "income / rent") the variance
-        of the survey over that of as many independent draws, as the holder declares it. The
-        posterior takes rows for independent draws: the sampling part of its variance is widened.
+        By figure ("rent" for its mean and models of it, "total rent", "income / rent", "rent ~ age"
+        for a coefficient) the variance of the survey over that of as many independent draws, as the
+        holder declares it. The posterior takes rows for independent draws: the sampling part of its
+        variance is widened.
     """
 
     name = "noise-aware"

@@ -334,8 +334,7 @@ def _analyse(
     # of synthetic rows the variance is that of large samples, but clusters may be few
     counted = sampling.is_complex or not pooling.rule.adds_variance
     df = fits[0].residual if counted else np.inf
-    # a model has the design effect of the mean of its response, commonly the larger one
-    coefficients = pooling.combine(q, v, level, design.names, df, design.response)
+    coefficients = pooling.combine_model(q, v, level, design.names, df, design.response)
     remarks = (
         *([] if release is None else cautions(release, design.columns, formula, design.response)),
         *design_remarks,

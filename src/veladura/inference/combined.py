@@ -144,7 +144,7 @@ def combine_by(
     level: float = 0.95,
     df: float = np.inf,
     names: tuple[str, ...] = (),
-    effect: float = 1.0,
+    effect: float | Floats = 1.0,
 ) -> Combined:
     """Return one estimate from those of m datasets, by the rule of their release.
 
@@ -153,7 +153,7 @@ def combine_by(
     effect
         The design effect (Kish 1965, sec. 8.2) of a survey whose clusters are not released. The
         rule has the sampling variance v of independent rows once; (effect - 1) v is added, and
-        nothing to the variance of the noise.
+        nothing to the variance of the noise. One number, or one for each quantity.
     """
     check_level(level)
     estimates, variances = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
@@ -161,9 +161,9 @@ def combine_by(
     m, centre, within = len(estimates), estimates.mean(axis=0), variances.mean(axis=0)
     between = estimates.var(axis=0, ddof=1) if m > 1 else np.zeros_like(centre)
     total, freedom = rule.total(m, np.asarray(between), np.asarray(within), df)
-    if effect > 1:
+    if np.any(np.asarray(effect) > 1):
         # the declared effect is taken as known: only the first part has few degrees of freedom
-        widened = total + (effect - 1) * within
+        widened = total + (np.asarray(effect) - 1) * within
         freedom = freedom * (widened / np.where(total > 0, total, 1.0)) ** 2
         total = widened
     return interval(centre, total, freedom, level, rule.name, names)

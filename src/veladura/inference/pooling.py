@@ -83,6 +83,20 @@ class Pooling:
         effect = self.rule.design_effect(figure) or 1.0
         return combine_by(self.rule, q, v, level=level, df=df, names=tuple(names), effect=effect)
 
+    def combine_model(
+        self, q: Floats, v: Floats, level: float, names: Sequence[str], df: float, response: str
+    ) -> Combined:
+        """Return the coefficients of a model from those of the datasets.
+
+        A coefficient has its own design effect ("income ~ age") where the holder declares one, else
+        that of the mean of the response, commonly the larger one.
+        """
+        usual = self.rule.design_effect(response) or 1.0
+        own = [self.rule.design_effect(f"{response} ~ {name}") or usual for name in names]
+        return combine_by(
+            self.rule, q, v, level=level, df=df, names=tuple(names), effect=np.array(own)
+        )
+
 
 def analysed(release: Release) -> Release:
     """Return the release whose datasets are analysed: as it is, or with datasets redrawn.

@@ -24,7 +24,7 @@ STEEPEST = 12.0  # most that the logarithm of a density changes over a bin
 THINNEST = 1e5  # the same over an outer bin that reaches far beyond its people
 WIDE = 2.0  # times as wide as its neighbour
 NARROW = 20.0  # times as narrow: a value of its own, such as zero, whatever the others do
-MOST_TELLING = 2  # columns that say where numbers are within their bins
+MOST_TELLING = 3  # columns that say where numbers are within their bins
 LARGE = 20  # rows a bin of a group whose own bins say where numbers are within them
 TILT = 0.5  # sd of the logarithm of the tilt within bins, where their shape is not known
 
@@ -232,13 +232,13 @@ def told_apart(codes: Ints, group: Ints) -> float:
 
 
 def telling(codes: Ints, others: Sequence[Ints]) -> list[Ints]:
-    """Return groups of rows by the column that tells their bins apart best, and by two of them.
+    """Return groups of rows by the column that tells their bins apart best, by two and by three.
 
     Examples
     --------
     >>> alike, best, more = np.zeros(4, int), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> [group.tolist() for group in telling(np.arange(4), [alike, more, best])]
-    [[0, 0, 1, 1], [0, 1, 2, 3]]
+    [[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 2, 3]]
     """
     groups: list[Ints] = []
     for _ in range(min(MOST_TELLING, len(others))):

@@ -208,7 +208,7 @@ class Domain:
         """Return rows given by their categories as columns of the table's own types.
 
         Numbers are drawn within their bins; in the middle, unless ``within`` says otherwise. Then
-        they follow the two columns that tell their bins apart best.
+        they follow the three columns that tell their bins apart best.
         """
         within = within or bins.Within()
         return {

@@ -132,7 +132,8 @@ class Marginals(PrivateRecipe):
         For a survey whose clusters are not released: by figure, the variance under its design
         over that of as many independent draws, from public knowledge such as an earlier round:
         ``{"rent": 13.5, "total rent": 25, "income / rent": 1.2}``. A column stands for its mean and
-        for models of it. Without them intervals take rows for independent draws.
+        for models of it; ``"rent ~ age"`` for one coefficient, as the analysis names it. Without
+        them intervals take rows for independent draws.
 
     References
     ----------
