@@ -109,9 +109,7 @@ def split_lookups(frame: Any, tables: Sequence[Mapping[str, Any]]) -> dict[str, 
     return frames
 
 
-def split_joined(
-    frames: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def split_joined(frames: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the tables with those that stay joined taken out, by their released values.
 
     Of these the key is not released. Rows with the same released values look up one row, under a
