@@ -139,11 +139,12 @@ def test_households_are_counted_where_households_were_promised():
 
 def test_sensitive_values_are_counted_where_l_was_promised():
     group, ill = [1] * 8, np.array([1, 1, 1, 1, 1, 2, 1, 2])
-    old = entry("1", 2, group, promised={"diverse": {"ill": 2}, "others": ["t-closeness"]})
+    close = ["t-closeness", {"column": "ill", "t": 0.5}]
+    old = entry("1", 2, group, promised={"diverse": {"ill": 2}, "models": [close]})
     new = entry("2", 2, [5, 5, 5, 5, 6, 6, 6, 6], values={"ill": ill})
     result = added(old, new)
     assert (result.below, result.alike, result.broken) == (0, 4, 4)
-    assert result.unjudged == ("t-closeness",)
+    assert result.unjudged == ("t-closeness (without ill)",)
     assert added(entry("1", 2, group), new).broken == 0  # the control: nothing of values promised
     joint = added_to_all([old, entry("2", 2, group)], new)
     assert joint.alike == 4
@@ -174,11 +175,65 @@ def test_a_plan_that_breaks_k_of_households_is_refused(home):
         run(plan(home, "two", 3, 0))
 
 
-def test_closeness_of_an_earlier_release_is_told_not_judged(home):
-    close = '[[step.models]]\ncolumn = "ill"\nt = 0.9'
+def far_people(home, bands: list[int], t: float) -> int:
+    """Count with pandas: people of split classes whose share of ill is further than t from all."""
+    people = pd.read_csv(home / "people.csv")
+    ill = people["ill"] == "yes"
+    group = [people["age"] // band for band in bands]
+    share = ill.groupby(group).transform("mean")
+    return int(((share - ill.mean()).abs() > t + 1e-9).sum())
+
+
+def test_closeness_of_an_earlier_release_is_asked_of_the_smaller_groups(home):
+    """Ages that end in 0 to 4 are never ill: classes of ten years are close, of five are not."""
+    close = '[[step.models]]\ncolumn = "ill"\nt = 0.15'
     run(plan(home, "one", 5, 2, close))
-    with pytest.warns(VeladuraWarning, match="t-closeness cannot be judged"):
-        run(plan(home, "two", 5, 2))
+    far = far_people(home, [10, 5], 0.15)
+    assert far > 0
+    assert far_people(home, [10], 0.15) == 0
+    with pytest.raises(GateError, match=rf"; {far:,} are in groups that break its t-closeness"):
+        run(plan(home, "two", 5, 1))
+    with warnings.catch_warnings():  # the control: the same classes, and nothing to warn of
+        warnings.simplefilter("error", VeladuraWarning)
+        run(plan(home, "same", 5, 2))
+
+
+def test_people_who_left_a_class_do_not_break_its_closeness(home):
+    close = '[[step.models]]\ncolumn = "ill"\nt = 0.15'
+    run(plan(home, "one", 5, 2, close))
+    people = pd.read_csv(home / "people.csv")
+    left = people["age"].between(30, 39) & (people["ill"] == "no") & (np.arange(900) % 9 > 0)
+    people[~left].to_csv(home / "people.csv", index=False)
+    assert far_people(home, [10], 0.15) > 0
+    assert past(plan(home, "two", 5, 2))[0].broken == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "breaks"),
+    [
+        ("beta-likeness", {"column": "ill", "beta": 0.5}, 4),
+        ("beta-likeness", {"column": "ill", "beta": 3.5}, 0),
+        ("entropy-l-diversity", {"column": "ill", "l": 2, "kind": "entropy"}, 4),
+        ("recursive-l-diversity", {"column": "ill", "l": 2, "kind": "recursive", "c": 4.0}, 4),
+        ("average-risk", {"risk": 0.2}, 8),
+        ("average-risk", {"risk": 0.25}, 0),
+        ("k-map", {"k": 2}, 0),
+    ],
+)
+def test_every_model_is_asked_again(name, model, breaks):
+    """Eight people, a quarter ill: in one group nobody is, in the other two of four are.
+
+    By hand: the share of the ill rises to .5 (beta is 1), that of the others to 1 (a third); values
+    of one kind have no entropy, two by two have log 2; every person's risk is 1 / 4.
+    """
+    ill = pd.DataFrame({"ill": ["no", "no", "no", "no", "no", "yes", "no", "yes"]})
+    old = entry("1", 2, [1] * 8, promised={"models": [[name, model]]})
+    new = entry("2", 2, [5] * 4 + [6] * 4, source=vd.open(ill), whose=np.arange(8))
+    result = added(old, new)
+    assert result.unlike == ({name: breaks} if breaks else {})
+    assert result.unjudged == (("k-map (without the population of then)",) if "k" in model else ())
+    joint = added_to_all([old, entry("2", 2, [1] * 8)], new)
+    assert joint.unlike == result.unlike
 
 
 def test_a_register_of_before_is_read(home):
@@ -204,4 +259,6 @@ def test_numbers_of_models_are_what_the_methods_write():
         models=[vd.LDiversity(column="ill", l=2), vd.TCloseness(column="ill", t=0.9)],
         hierarchies={"age": vd.Hierarchy.intervals([10, 50])},
     )
-    assert promised_of(recipe.protect(frame)) == {"diverse": {"ill": 2}, "others": ["t-closeness"]}
+    promised = promised_of(recipe.protect(frame))
+    assert promised["diverse"] == {"ill": 2}
+    assert [(name, model["t"]) for name, model in promised["models"]] == [("t-closeness", 0.9)]

@@ -120,10 +120,19 @@ def test_what_stays_joined_is_said_and_has_no_key(three, recipe):
     release = recipe.protect(vd.open_linked(*linked(*three)), seed=1)
     assert "hospital" not in release.datasets[0]
     assert release.units["hospital"].startswith("hospital is not released")
-    with pytest.warns(JoinedWarning, match="hospitals stays joined to visits"):
+    with pytest.warns(JoinedWarning, match="hospitals stays joined to visits.*is not that of"):
         made = release.linked()
-    assert list(made) == ["people", "visits"]
-    assert {"beds", "kind"} <= set(made["visits"].columns)
+    assert list(made) == ["people", "visits", "hospitals"]
+    assert {"beds", "kind"}.isdisjoint(made["visits"].columns)
+    # a row for each combination, and joined again the rows of the release: nothing more is told
+    values = made["hospitals"][["beds", "kind"]]
+    assert not values.duplicated().any()
+    joined = made["visits"].merge(made["hospitals"], on="hospitals_row", how="left")
+    rows = release.datasets[0]
+    rows = rows[rows.has_visits == "yes"][["cost", "beds", "kind"]]
+    both = [f[["cost", "beds", "kind"]].value_counts(dropna=False) for f in (joined, rows)]
+    assert both[0].to_dict() == both[1].to_dict()
+    assert len(values) == len(rows[["beds", "kind"]].drop_duplicates())
     claim = next(proof.claim for proof in release.proofs if "Linked tables" in proof.claim)
     assert "hospitals stays joined to visits" in claim
 

@@ -17,6 +17,7 @@ from veladura.core.lookups import (
     lookup_settings,
     lookup_words,
     own_columns,
+    split_joined,
     split_lookups,
 )
 from veladura.core.promise import Check, Evidence, Promise
@@ -215,7 +216,7 @@ def split(release: Release, dataset: int = 0) -> dict[str, Any]:
         frames[one["name"]] = (part.drop_duplicates(keys[0]) if several else part).reset_index(
             drop=True
         )
-    return frames | split_lookups(frame, tables)
+    return split_joined(frames | split_lookups(frame, tables), tables)
 
 
 def _sentence(settings: Mapping[str, Any]) -> str:

@@ -100,13 +100,41 @@ def own_columns(one: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -> 
 
 
 def split_lookups(frame: Any, tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the tables that rows look up, as frames; warn of those that stay joined."""
+    """Return the tables that rows look up under released keys, as frames."""
     frames = {}
-    for about in (about for about in tables if "lookup_of" in about):
-        if "key" not in about:
-            warnings.warn(lookup_words(about), JoinedWarning, stacklevel=4)
-            continue
+    for about in (about for about in tables if "lookup_of" in about and "key" in about):
         part = frame[[about["key"], *about["columns"]]].dropna(subset=[about["key"]])
         part = part.drop_duplicates(about["key"]).sort_values(about["key"])
         frames[about["name"]] = part.reset_index(drop=True)
     return frames
+
+
+def split_joined(frames: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the tables with those that stay joined taken out, by their released values.
+
+    Of these the key is not released. Rows with the same released values look up one row, under a
+    number of that combination: nothing but the release is used, so that nothing more is told.
+    """
+    apart = dict(frames)
+    for about in (about for about in tables if "lookup_of" in about and "key" not in about):
+        rows, columns = apart[about["lookup_of"]], list(about["columns"])
+        if not columns:
+            warnings.warn(lookup_words(about), JoinedWarning, stacklevel=4)
+            continue
+        number = _free(f"{about['name']}_row", rows.columns)
+        groups = rows.groupby(columns, dropna=False, sort=True, observed=True)
+        numbered = rows.assign(**{number: groups.ngroup() + 1})
+        looked_up = numbered[[number, *columns]].drop_duplicates(number).sort_values(number)
+        apart[about["lookup_of"]] = numbered[[number, *rows.columns.drop(columns)]]
+        apart[about["name"]] = looked_up.reset_index(drop=True)
+        msg = (
+            f"{lookup_words(about)} The table {about['name']} that is split off has a row for each"
+            f" combination of released values ({len(looked_up):,}), under {number}: their number is"
+            f" not that of {about['name']}."
+        )
+        warnings.warn(msg, JoinedWarning, stacklevel=4)
+    return apart
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return name if name not in taken else _free(f"{name}_", taken)

@@ -3,18 +3,18 @@
 People who share a class in one release and another class in the next are fewer than in either
 (intersection attack). Any two releases may pass where three single people out, so that all of a
 series are intersected too. What an earlier release promised is what counts: its own k, in people or
-households, and the distinct sensitive values of its l-diversity. A later release with a smaller k
-of the same people breaks the promise of the first.
+households, and its l-diversity, t-closeness and other privacy models. A later release with a
+smaller k of the same people breaks the promise of the first.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from veladura.release.earlier import Judged, judged
+from veladura.release.earlier import Groups, Judged, judged
 
 if TYPE_CHECKING:
     from veladura.release.series import Entry
@@ -54,6 +54,9 @@ class Added:
         release promised.
     unjudged
         Promises of the older release that its remembered hashes cannot judge.
+    unlike
+        People in groups that break another privacy model which the older release promised, by its
+        name.
     """
 
     name: str
@@ -69,11 +72,12 @@ class Added:
     counted: str = "people"
     alike: int = 0
     unjudged: tuple[str, ...] = ()
+    unlike: dict[str, int] = field(default_factory=dict)
 
     @property
     def broken(self) -> int:
         """People for whom a promise of an older release is broken."""
-        return max(self.below, self.alike)
+        return max(self.below, self.alike, *self.unlike.values())
 
     def __str__(self) -> str:
         older, within = (f"{self.name!r} of", "both")
@@ -89,6 +93,8 @@ class Added:
                 f"; {self.alike:,} are in groups with fewer different sensitive values than its"
                 " l-diversity promised"
             )
+        for name, people in self.unlike.items():
+            said += f"; {people:,} are in groups that break its {name}"
         if not self.shared and self.releases == 1:
             said += " (nobody is in both: check that identifiers are written in the same way)"
         gone = {"newcomers": self.newcomers, "people who left": self.leavers}
@@ -115,7 +121,7 @@ def added(old: Entry, new: Entry) -> Added:
             for group in now[person]:
                 both[was, group].add(person)
     judge = judged([old], new)
-    small, alone, alike = _people(both.values(), judge)
+    small, alone, alike, unlike = _people(both, judge)
     return Added(
         old.name,
         old.made,
@@ -129,6 +135,7 @@ def added(old: Entry, new: Entry) -> Added:
         counted=judge.counted,
         alike=len(alike),
         unjudged=judge.unjudged,
+        unlike={name: len(people) for name, people in unlike.items()},
     )
 
 
@@ -139,12 +146,15 @@ def either(first: Entry, second: Entry) -> Added:
     return replace(worst, name=first.name, made=first.made)
 
 
-def _people(groups: Collection[set[int]], judge: Judged) -> tuple[set[int], set[int], set[int]]:
-    """Return the people in groups that are too small, of one person, and too much alike."""
-    small: set[int] = set().union(*(g for g in groups if judge.size(g) < judge.k))
-    alone: set[int] = set().union(*(g for g in groups if len(g) == 1))
-    alike: set[int] = set().union(*(g for g in groups if judge.is_alike(g)))
-    return small, alone, alike
+def _people(
+    groups: Groups, judge: Judged
+) -> tuple[set[int], set[int], set[int], dict[str, set[int]]]:
+    """Return the people in groups that are too small, of one, too much alike, or break a model."""
+    each = groups.values()
+    small: set[int] = set().union(*(g for g in each if judge.size(g) < judge.k))
+    alone: set[int] = set().union(*(g for g in each if len(g) == 1))
+    alike: set[int] = set().union(*(g for g in each if judge.is_alike(g)))
+    return small, alone, alike, judge.breaking(groups)
 
 
 def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
@@ -164,16 +174,19 @@ def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
     if not seen:
         return None
     below, alone, alike, counted = 0, 0, 0, "people"
+    unlike: defaultdict[str, int] = defaultdict(int)
     for places, people in seen.items():
         groups: defaultdict[tuple[frozenset[int], ...], set[int]] = defaultdict(set)
         for person in set.intersection(*(set(held[at]) for at in places)):
             groups[tuple(held[at][person] for at in places)].add(person)
         judge = judged([old[at] for at in places if at < len(old)], new)
-        found = _people(groups.values(), judge)
+        *found, models = _people(groups, judge)
         below, alone, alike = (
             number + len(own & people)
             for number, own in zip((below, alone, alike), found, strict=True)
         )
+        for name, own in models.items():
+            unlike[name] += len(own & people)
         counted = judge.counted if judge.counted != "people" else counted
     shared, last = sum(map(len, seen.values())), old[-1]
     return Added(
@@ -189,6 +202,7 @@ def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
         len(old),
         counted,
         alike,
+        unlike={name: number for name, number in unlike.items() if number},
     )
 
 

@@ -68,11 +68,13 @@ class Entry:
     identity
         The columns that tell who is who; empty where entries are of one source.
     promised
-        What it promises besides k of people: "counted", "diverse" and "others", as
+        What it promises besides k of people: "counted", "diverse" and "models", as
         `veladura.release.earlier` reads them.
     home, values
         Hashes of the household and of sensitive values of each row, of the source of a new release:
         for a judgement of older promises, never written.
+    source, whose
+        The source of a new release and the person of each of its rows; never written.
     """
 
     name: str
@@ -91,6 +93,8 @@ class Entry:
     promised: dict[str, Any] = field(default_factory=dict)
     home: Ints | None = field(default=None, repr=False)
     values: dict[str, Ints] = field(default_factory=dict, repr=False)
+    source: Table | None = field(default=None, repr=False)
+    whose: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
 
 
 class Together(Protocol):
@@ -247,6 +251,8 @@ def entry_of(
         promised=promised,
         home=None if home is None else _held(key, source.arrow, [home])[rows],
         values=values,
+        source=source,
+        whose=person,
     )
 
 

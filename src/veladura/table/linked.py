@@ -22,13 +22,15 @@ import pyarrow.compute as pc
 from veladura.base.arrays import Ints
 from veladura.errors import DataError, PlanError
 from veladura.table.link_checks import check_key, places_above, refuse_absent
-from veladura.table.linked_people import are_people
+from veladura.table.linked_people import are_people, has_ages
 from veladura.table.lookups import attached, described_tables, find_lookups
 from veladura.table.near_links import (
     refuse_near_links,
     refuse_second_parents,
     same_kind,
 )
+from veladura.table.people_last import with_middle_looked_up
+from veladura.table.roles.names import hints_of
 from veladura.table.schema import Declared, Role, describe
 from veladura.table.source import Columns, open_unwarned
 from veladura.table.table import Link, Table
@@ -56,8 +58,9 @@ class LinkedTable:
         The column that holds the key of the parent's row; by default named like that key.
     unit
         What its rows are: "household" or "person". By default the table above the last one has a
-        row for each person. In a chain of three names and content say which of the first two it
-        is: homes with persons, or patients with visits (whose keys have the role "episode").
+        row for each person. In a chain of three names and content say which it is: homes with
+        persons, patients with visits (whose keys have the role "episode"), or firms with
+        departments (which are looked up) and employees.
     describes
         Of a table that is looked up, such as the hospitals of visits: the table whose rows hold its
         key, in their column ``link``. It has no parent and no unit.
@@ -152,6 +155,8 @@ def joined(tables: Sequence[LinkedTable]) -> tuple[pa.Table, tuple[Link, ...], d
     chain = chain_of(tables)
     read = {table.name: _read(table) for table in tables}
     check_key(read[chain[0].name], chain[0])
+    tables, read = with_middle_looked_up(tables, chain, read)
+    chain = chain_of(tables)
     read, looked_up = attached(chain, [t for t in tables if t.describes is not None], read)
     whole = read[chain[0].name]
     own = [name for name in whole.column_names if name != chain[0].key]
@@ -187,6 +192,18 @@ def with_people(tables: Sequence[LinkedTable]) -> list[LinkedTable]:
     arrow, links, _ = joined((first, second))
     if are_people(open_unwarned(arrow), first, second, links[-1].columns):
         return [replace(first, unit="household"), replace(second, unit="person"), *rest]
+    if (
+        "person" not in hints_of(first.name) | hints_of(str(first.key))
+        and len(chain) == len(above) + 1
+    ):
+        arrow, links, _ = joined((replace(second, parent=None), rest[0]))
+        if has_ages(open_unwarned(arrow), str(second.key), links[-1].columns):
+            return [
+                replace(first, unit="household"),
+                second,
+                replace(rest[0], unit="person"),
+                *rest[1:],
+            ]
     return [replace(first, unit="person"), second, *rest]
 
 

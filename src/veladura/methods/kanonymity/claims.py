@@ -189,7 +189,7 @@ def undiverse_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def distant_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of equivalence classes too unlike the whole table: t- or beta-likeness."""
-    model = _model(_kind(settings["model"]), settings["model"])
+    model = model_of(settings["model"])
     counts = counted_people(evidence.released, [*settings["columns"], model.column], settings)
     table = evidence.released if evidence.original is None else evidence.original
     whole = table.people_counts([model.column])
@@ -204,7 +204,7 @@ def distant_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def exposed_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of equivalence classes that break k-map or delta-presence."""
-    model = _model(_kind(settings["model"]), settings["model"])
+    model = model_of(settings["model"])
     counts = counted_people(evidence.released, settings["columns"], settings)
     number_of = {tuple(labels): number for *labels, number in settings["population"]}
     released = zip(*(_column_texts(column) for column in counts.columns), strict=True)
@@ -215,7 +215,7 @@ def exposed_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def small_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of equivalence classes that break a model of the sizes of classes."""
-    model = _model(_kind(settings["model"]), settings["model"])
+    model = model_of(settings["model"])
     counts = counted_people(evidence.released, settings["columns"], settings)
     sizes = counts.size[~starred_tuples(counts, settings)]
     classes = EquivalenceClasses(sizes, np.zeros_like(sizes), _no_counts, {})
@@ -267,6 +267,11 @@ def _kind(settings: Mapping[str, Any]) -> type[Any]:
     return kinds[0]
 
 
+def model_of(settings: Mapping[str, Any]) -> Any:
+    """Return the model whose settings a manifest has."""
+    return _model(_kind(settings), settings)
+
+
 def _model(kind: type[Any], settings: Mapping[str, Any]) -> Any:
     """Return a model from its settings in the manifest."""
     given = dict(settings)
@@ -289,7 +294,7 @@ def _wildcard(settings: Mapping[str, Any]) -> str:
 
 def _of_model(settings: Mapping[str, Any]) -> str:
     model = settings["model"]
-    claim: str = _model(_kind(model), model).claim(settings["columns"])
+    claim: str = model_of(model).claim(settings["columns"])
     return f"{claim.replace(' (rows)', '')[:-1]}; {ONCE}." if settings.get("person") else claim
 
 
@@ -298,7 +303,7 @@ def _fits_a_model(value: object) -> str:
     if wrong := shapes.table({}, more=True)(value) or shapes.plain(value):
         return wrong
     try:
-        _model(_kind(value), value)  # type: ignore[arg-type]
+        model_of(value)  # type: ignore[arg-type]
     except (VeladuraError, TypeError, ValueError, AttributeError):
         return "no privacy model that can be read"
     return ""

@@ -362,7 +362,10 @@ class KAnonymity(Recipe):
         hierarchies = {}
         for name in drafted.names:
             hierarchies[name] = suggest_from(table.people_counts([name]), drafted.k)
-        return replace(drafted, hierarchies=hierarchies)
+        # keys of linked tables that are households are released only where these are counted
+        by_home = bool(table.source.links) and table.units.schema.household is not None
+        counted: Literal["people", "households"] = "households" if by_home else "people"
+        return replace(drafted, hierarchies=hierarchies, counted=counted)
 
 
 def _warn_of_coarsening(levels: Mapping[str, int]) -> None:
