@@ -156,7 +156,7 @@ def with_shared(shape: Sequence[int], tables: Sequence[NoisyTable]) -> list[Nois
     lose none where it is below: what they add up to is too much. Sums of noisy counts have no such
     bias. A shared table is the mean of the sums, by their precision, which is its least-squares
     estimate where no cell is near 0; fitted more closely than its cells, it bounds what they gain
-    (consistency before non-negativity: Qardaji, Yang and Li 2014, section 4.4).
+    (consistency before non-negativity: Qardaji, Yang and Li 2014).
     """
     held = merged(tables)
     common = {
