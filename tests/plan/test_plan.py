@@ -73,6 +73,7 @@ def test_purpose_and_recipient():
         (SOURCE + STEP + WHO + "within = {sex = 1}\n", "within names columns"),
         (SOURCE + STEP + WHO + 'sees = ["age"]\n', "sees"),
         ("x = [", "not valid TOML"),
+        ('[custodian]\nfolder = "C:\\Users\\x"', "within single quotes"),
         (STEP, r"no \[source\]"),
         (SOURCE, r"no \[\[step\]\]"),
         (SOURCE + STEP + "[relase]\n", "did you mean 'release'"),

@@ -31,8 +31,8 @@ NO_OWN_NUMBERS: Mapping[str, Limit] = {
     "risk.extremes.own": Limit(max=0),
 }
 # Masks move a number by its isolation, so that an outlier that comes out as it is was not moved.
-# By chance it does in one of 640 releases of heavy-tailed tables. Their other numbers are near to
-# people's own by intention.
+# Chance does that at most once in a thousand releases. Their other numbers are near to people's own
+# by intention.
 NO_OWN_EXTREMES: Mapping[str, Limit] = {**HOLES, "risk.extremes.own": Limit(max=0)}
 OUTLIERS: Mapping[str, Limit] = {"risk.extremes.lone": Limit(max=0)}
 SYNTHETIC: Mapping[str, Limit] = {

@@ -9,11 +9,12 @@ import numpy as np
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.chance import REACH, counted, listed, roundness
 from veladura.numeric.lattice import HoleAttack
-from veladura.numeric.trees.tail import PERCENT, RANK, TAIL_PEOPLE, TIMES, stands_out
+from veladura.numeric.trees.tail import FEWEST, PERCENT, RANK, TAIL_PEOPLE, TIMES, stands_out
 
 TENTH = 0.9
 MOST_POINTS = 20_000
-OWN = 0.001  # an error below it is hardly chance: Cart has one in 700 ends that stand out
+OWN = 0.001  # a share of the way to the fifth person that chance hardly hits
+DIGITS = 5  # rounding to units this much smaller than that way is not felt
 
 
 def spike_attack(released: Ints, targets: Ints, mass: Ints) -> HoleAttack:
@@ -123,15 +124,15 @@ class Outermost:
     by_chance
         Share of the datasets whose outermost number the same guesses, from the other datasets, come
         within 10 % of: how often they are right by chance. None for one dataset.
-    fine
-        Whether numbers of the column may differ by less than .1 % of this one: on a coarser grid
-        chance hits it.
+    hit
+        The share of the way to the fifth person that lies at least as near to the number as the
+        best guess, grid included: how likely a guess that knows nothing of it comes so near.
     """
 
     error: float
     lone: bool
     by_chance: float | None
-    fine: bool = True
+    hit: float = 0.0
 
     @property
     def told(self) -> bool:
@@ -139,11 +140,12 @@ class Outermost:
         return self.error < PERCENT
 
     def own(self, attacked: int) -> bool:
-        """Whether the number comes out as it is: within .1 %, shared over all that are attacked.
+        """Whether the number comes out as it is, nearer than chance comes.
 
-        Of many outermost people one or two are met by chance (Bonferroni).
+        Of many outermost people one or two are met by chance, so that the level is shared over all
+        that are attacked (Bonferroni).
         """
-        return self.fine and self.error < OWN / attacked
+        return self.hit < OWN / attacked
 
 
 def outermost(original: Floats, released: list[Floats]) -> Outermost | None:
@@ -162,15 +164,49 @@ def outermost(original: Floats, released: list[Floats]) -> Outermost | None:
     sums = np.array([part.sum() for part in released])
     usual = float(np.median(np.concatenate(released))) * original.size
     lone = value - base > TIMES * (float(tail[-RANK]) - base)
-    left, gaps = sums - usual, np.diff(ordered)
-    fine = bool(gaps[gaps > 0].min() < OWN * abs(value))
-    return Outermost(_error(value, largest, left), lone, _by_chance(largest, left), fine)
+    left = sums - usual
+    errors = np.abs(_guesses(largest, left) - value)
+    isolation = value - float(tail[-FEWEST])
+    step = _step(value, isolation, ordered, [np.sort(part)[-TAIL_PEOPLE:-1] for part in released])
+    return Outermost(
+        _relative(errors, value),
+        lone,
+        _by_chance(largest, left),
+        (float(errors.min()) + step / 2) / isolation,
+    )
 
 
-def _error(value: float, largest: Floats, left: Floats) -> float:
-    """Return the smallest relative error of the guesses that datasets give."""
-    guesses = np.array([largest.max(), largest.mean(), np.median(largest), left.mean()])
-    return float(np.abs(guesses - value).min() / abs(value)) if value else np.inf
+def _guesses(largest: Floats, left: Floats) -> Floats:
+    """Return the guesses that datasets give."""
+    return np.array([largest.max(), largest.mean(), np.median(largest), left.mean()])
+
+
+def _relative(errors: Floats, value: float) -> float:
+    return float(errors.min() / abs(value)) if value else np.inf
+
+
+def _step(value: float, isolation: float, ordered: Floats, others: list[Floats]) -> float:
+    """Return how far apart the numbers are among which chance hits a given one.
+
+    The grid of the column, or a unit that the number is a multiple of, times the share of the other
+    outermost released numbers that are multiples of it too: where people round, chance does.
+    """
+    gaps = np.diff(ordered)
+    steps = [float(gaps[gaps > 0].min())]
+    outer, power = np.concatenate(others), int(np.floor(np.log10(isolation)))
+    units = [n * 10.0**k for k in range(power - DIGITS, power + 1) for n in (1, 5)]
+    steps += [
+        unit * float(_multiples(outer, unit).mean())
+        for unit in units
+        if outer.size and _multiples(np.array([value]), unit)[0]
+    ]
+    return max(steps)
+
+
+def _multiples(numbers: Floats, unit: float) -> Mask:
+    """Return which numbers are multiples of a unit, but for the rounding of floats."""
+    near: Mask = np.abs(numbers - unit * np.rint(numbers / unit)) <= 1e-9 * np.abs(numbers)
+    return near
 
 
 def _by_chance(largest: Floats, left: Floats) -> float | None:
@@ -178,5 +214,8 @@ def _by_chance(largest: Floats, left: Floats) -> float | None:
     if largest.size < 2:  # noqa: PLR2004
         return None
     others = [np.arange(largest.size) != place for place in range(largest.size)]
-    errors = [_error(v, largest[o], left[o]) for v, o in zip(largest, others, strict=True)]
+    errors = [
+        _relative(np.abs(_guesses(largest[o], left[o]) - v), v)
+        for v, o in zip(largest, others, strict=True)
+    ]
     return float(np.mean(np.array(errors) < PERCENT))

@@ -75,6 +75,11 @@ def parse_plan(text: str) -> Plan:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         msg = f"the plan is not valid TOML: {error}."
+        if "\\" in text:  # "\U" begins a character by its number
+            msg += (
+                "\n\nHint: a backslash within double quotes has a meaning of its own. Write paths"
+                " with / or within single quotes: folder = 'C:\\data'."
+            )
         raise PlanError(msg) from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or lists in lists
         msg = "the plan is not valid TOML: a number or a key is too long, or tables nest too deep."

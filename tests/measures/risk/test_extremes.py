@@ -9,6 +9,7 @@ import pytest
 import veladura as vd
 from veladura.errors import NotApplicable
 from veladura.measures.risk.extremes import extremes
+from veladura.numeric.numbers_attacks import outermost
 
 
 def frame(values):
@@ -93,3 +94,37 @@ def test_the_base_rate_of_one_dataset_is_unknown_and_not_zero():
     assert extremes(people, release).by_chance is None
     with pytest.raises(NotApplicable, match="one dataset does not tell"):
         vd.assess(people, release)["risk.extremes.by_chance"]
+
+
+def laws(rng, rows):
+    """Heavy tails on grids from sparse to dense, with and without rounding habits."""
+    amounts = rng.lognormal(9, 0.7, rows)
+    return {
+        "coarse": np.rint(rng.lognormal(4.5, 0.9, rows)),
+        "whole": np.rint(rng.lognormal(8, 0.8, rows)),
+        "rounded": np.where(rng.random(rows) < 0.6, np.rint(amounts / 1000) * 1000, amounts),
+        "pareto": np.rint(1000 * (1 + rng.pareto(2.2, rows))),
+        "cents": np.round(rng.lognormal(7, 1, rows), 2),
+    }
+
+
+@pytest.mark.parametrize("kind", ["coarse", "whole", "rounded", "pareto", "cents"])
+def test_fresh_people_of_the_same_population_hardly_ever_hold_an_own_extreme(kind):
+    """Chance by construction: nobody of the release is in the original. At most 1 in 1,000."""
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(2000):
+        attack = outermost(laws(rng, 300)[kind], [laws(rng, 300)[kind]])
+        hits += attack is not None and attack.own(1)
+    assert hits <= 11  # of a Poisson count of mean 2 more come once in 100,000
+
+
+@pytest.mark.parametrize("moved", [0, 2e-4])
+@pytest.mark.parametrize("kind", ["coarse", "whole", "rounded", "pareto", "cents"])
+def test_a_lone_outlier_that_hardly_moves_is_its_own_on_every_grid(kind, moved):
+    rng = np.random.default_rng(8)
+    people = np.append(laws(rng, 300)[kind], 98_765_432)
+    released = np.append(laws(rng, 300)[kind], round(98_765_432 * (1 + moved)))
+    assert int(extremes(frame(people), frame(released)).own) == 1
+    round_one = np.append(people[:-1], 5_000_000)  # the only one that is so round
+    assert int(extremes(frame(round_one), frame(np.append(released[:-1], 5_000_000))).own) == 1

@@ -31,8 +31,8 @@ class Extremes:
     lone
         Those told whose number is more than three times as far out as the third.
     own
-        Those whose number comes out as it is: within .1 %, divided by the number of those attacked,
-        on a grid that is finer. Chance does that in one release of some hundreds.
+        Those whose number comes out as it is: a guess comes nearer than chance does in one release
+        of a thousand, on the grid of the column and with its rounding habits.
     ends
         By column and end, the attack on it.
     """
@@ -144,7 +144,7 @@ MEASURE = Measure(
         ),
         "own": Meaning(
             "Outlier attack: outermost people whose number comes out as it is, nearer than chance"
-            " comes in one release of some hundreds.",
+            " comes in one release of a thousand.",
             unit="count",
         ),
     },
