@@ -119,3 +119,16 @@ def test_changed_columns_are_in_the_order_of_the_table(people):
         people.assign(a=people["income"], b=people["income"] * 2), seed=1
     )
     assert m.Subject(release.original, release).changed == ["a", "b"]
+
+
+def test_a_share_of_people_is_not_called_one_of_rows():
+    """Ten people with two rows each: a share of the release is one of ten, and says of whom."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"who": np.repeat(np.arange(10), 2), "sex": np.repeat(["f", "m"], 10)})
+    frame["age"] = rng.integers(20, 60, 20)
+    units = {"who": {"role": "person"}, "sex": {"role": "quasi-identifier"}}
+    for columns, unit, base in ((units, "people", 10), ({"sex": units["sex"]}, "rows", 20)):
+        table = vd.open(frame if "who" in columns else frame[["sex", "age"]], columns=columns)
+        release = vd.Recode(columns={"age": {"round": 10}}).protect(table, seed=1)
+        figure = next(f for f in vd.assess(table, release) if f.name == "risk.classes.at_risk")
+        assert (figure.unit, figure.base) == (unit, base)

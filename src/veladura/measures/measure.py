@@ -283,6 +283,8 @@ class Measure:
 
     def _figure(self, short: str, measured: Measured, subject: Subject) -> Figure:
         result, meaning = measured.figures[short], self.meaning(short)
+        released = subject.tables[0] if meaning.unit == "rows" and self.counts_people else None
+        of_people = released is not None and released.people < released.rows
         missing = isinstance(result, NotApplicable)
         return Figure(
             name=f"{self.name}.{short}",
@@ -291,7 +293,7 @@ class Measure:
             estimate=None if isinstance(result, NotApplicable) else result,
             why=str(result) if missing else "",
             note="" if missing else measured.notes.get(short, ""),
-            unit=meaning.unit,
+            unit="people" if of_people else meaning.unit,
             public=meaning.public,
             headline=meaning.headline,
             base=subject.base(meaning.unit, counts_people=self.counts_people),

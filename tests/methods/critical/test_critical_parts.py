@@ -365,3 +365,15 @@ def test_a_tree_of_all_rows_hands_out_critical_donors_only_and_enough_of_them():
     assert (
         restricted(grow(base, [0], ranks(codes["x"].values)), np.zeros(400, dtype=bool), 5) is None
     )
+
+
+def test_numbers_that_nobody_has_decided_on_get_a_threshold(tmp_path):
+    """A plan is drafted for scores whose names say nothing; one in twenty is above the limit."""
+    from veladura.plan.draft import drafted
+
+    scores = np.random.default_rng(8).normal(50, 12, 600).round(1)
+    pd.DataFrame({"q7": scores, "sex": ["f", "m"] * 300}).to_csv(tmp_path / "a.csv", index=False)
+    plan = drafted(str(tmp_path / "a.csv"), method="critical-cart", home=tmp_path)
+    assert plan.guesses["q7"].role == "undecided"
+    limit = float(plan.text.partition('q7 = "q7 > ')[2].partition('"')[0])
+    assert 0 < np.mean(scores > limit) <= 1 / 3

@@ -137,8 +137,8 @@ def test_a_column_that_says_nothing_any_more_is_told():
     with pytest.warns(CoarseColumnWarning) as caught:
         flat(frame, age=1, sex=1).protect(frame)
     text = str(caught[0].message)
-    assert "'age' says little: 98 of 100 people (rows) are in one band" in text
-    assert "'sex' is given up: all 100 people (rows)" in text
+    assert "'age' says little: 98 of 100 rows are in one band" in text
+    assert "'sex' is given up: all 100 rows get the same value" in text
     assert "veladura ways" in text
 
 

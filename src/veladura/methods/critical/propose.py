@@ -30,8 +30,8 @@ def propose_recipe(
 ) -> CriticalCart:
     """Return a recipe with a round threshold for each confidential number column, and groups.
 
-    Sensitive columns are taken; without any, columns of role "other"; without any, the
-    quasi-identifiers.
+    Sensitive columns are taken; without any, those that nobody has decided on; without any,
+    the quasi-identifiers.
     """
     schema = table.schema
     text = schema.of_kind("text")
@@ -40,7 +40,7 @@ def propose_recipe(
     ]
     chosen: dict[str, str] = {}
     codes = table.codes([name for name in table.names if name not in text])
-    for roles in (("sensitive",), ("other",), ("quasi-identifier",)):
+    for roles in (("sensitive",), ("undecided", "other"), ("quasi-identifier",)):
         names = [name for name in schema.of_role(*roles) if name in numbers]
         chosen = {
             name: condition for name in names if (condition := threshold(codes[name])) is not None
