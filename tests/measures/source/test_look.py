@@ -14,6 +14,7 @@ from scipy import stats
 
 import veladura as vd
 from veladura.errors import ColumnError, FolderError, PlanError
+from veladura.table.roles.guess import person_of
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +184,22 @@ def test_the_command(people, tmp_path):
     for words in ("Frequencies", "Means by sex", "Welch's t test", "Choosing k", "Private"):
         assert words in done.stdout
     assert stat.S_IMODE((tmp_path / "safe" / "look.html").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("named", [[], ["--person", "patient"]])
+def test_the_command_counts_people_who_have_several_rows(tmp_path, named):
+    rng = np.random.default_rng(4)
+    stays = pd.DataFrame({"patient": np.repeat(np.arange(300) + 70_000, 1 + np.arange(300) % 3)})
+    stays["age"] = rng.integers(20, 90, 300)[stays["patient"] - 70_000]
+    stays["cost"] = rng.lognormal(7, 1, len(stays)).round(2)
+    stays["ward"] = rng.choice(["a", "b", "c"], len(stays))
+    stays.sample(frac=1, random_state=1).to_csv(tmp_path / "stays.csv", index=False)
+    command = [sys.executable, "-m", "veladura", "look", "stays.csv", "--known", "age", *named]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "counted by 'patient'" in done.stdout
+    assert "600 rows" in done.stdout
+    assert "300 people" in done.stdout
+    ages = stays.drop_duplicates("patient")["age"].value_counts()
+    assert f"{ages[ages < 5].sum()} of 300" in done.stdout  # k = 5
+    stays.loc[:4, "patient"] = None  # whose rows these are nobody knows: rows are counted
+    assert person_of(vd.open(stays)) is None

@@ -83,6 +83,13 @@ def look(
             help="Columns an intruder may know, as in zip,birth,sex: people below each k are shown."
         ),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that tells people apart, where they have several rows; else the one"
+            " that init would take."
+        ),
+    ] = None,
     table: TableName = None,
     html: Annotated[
         Path | None,
@@ -96,11 +103,16 @@ def look(
     from veladura.base.private_files import refuse_near_release
     from veladura.cli.show import say, show_look
     from veladura.report.look import look as look_at
+    from veladura.table.roles.guess import person_of
     from veladura.table.source import open_unwarned
 
     if html is not None:
         refuse_near_release(html)
     opened = open_unwarned(source, table=table)
+    if whose := person or person_of(opened):
+        opened = open_unwarned(source, {whose: {"role": "person"}}, table=table)
+        other = "" if person else "; --person names another column"
+        say(f"people     counted by {whose!r}{other}", quiet=False)
     names = [] if known is None else [name.strip() for name in known.split(",")]
     found = look_at(opened, by, target=target, known=names)
     show_look(found)

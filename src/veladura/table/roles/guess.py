@@ -89,6 +89,13 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     }
 
 
+def person_of(table: Table) -> str | None:
+    """Return the column that tells people apart, if they have several rows and all have it."""
+    people = [name for name, guess in guess_roles(table).items() if guess.role == "person"]
+    whole = [name for name in people if not table.profile(name).columns[0].missing.any()]
+    return whole[0] if whole else None
+
+
 def _of_people(shapes: Mapping[str, str], units: Units) -> dict[str, str]:
     """Return the shapes of what stays the same within people, each counted once."""
     if units.person is None:
