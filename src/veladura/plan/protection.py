@@ -326,11 +326,15 @@ def _said(limits: Limits | None, rule: Coarser | None, *, grouped: bool) -> str:
     if rule is not None and rule.date is not None:
         parts.append(f"dates become the first day of their {rule.date}")
     elif rule is not None:
-        rounded = f"{rule.digits} significant digits" if rule.digits else "multiples of a base"
+        rounded = _digits(rule.digits) if rule.digits else "multiples of a base"
         parts.append(f"rounded to {rounded}")
     if grouped:
         parts.append("averaged in small groups of people")
     return " and ".join(parts) or "released exactly: nearly everybody shares it with others"
+
+
+def _digits(digits: int) -> str:
+    return f"{digits} significant digit{'' if digits == 1 else 's'}"
 
 
 def _merge_rare(drafted: Protection, name: str) -> None:
@@ -358,7 +362,7 @@ def _keep_weights(drafted: Protection, name: str) -> None:
         column=name, rows=drafted.table.rows, digits=digits, lower=lower, upper=upper
     )
     trimmed = "" if lower is None and upper is None else "its ends trimmed, "
-    drafted.treatment[name] = f"{trimmed}rounded to {digits} significant digits, total about kept"
+    drafted.treatment[name] = f"{trimmed}rounded to {_digits(digits)}, total about kept"
 
 
 def _hide_tellers(drafted: Protection, facts: Mapping[str, Facts]) -> None:

@@ -133,6 +133,7 @@ def _tables(recipe: Any, n: int) -> tuple[TableOutlook, ...]:
     """Return the outlook of each table of a workload, the worst first; none for other methods."""
     if not hasattr(recipe, "tables"):
         return ()
+    recipe.warn_of_size(recipe.declared())
     noise, tables = recipe.outlook(), recipe.tables()
     gives = {cells: noise.expected(n, cells) for cells in set(tables.values())}
     listed = [

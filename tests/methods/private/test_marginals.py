@@ -92,6 +92,22 @@ def test_a_named_table_that_no_model_can_hold_is_refused(tmp_path):
     assert ledger.spent == 0
 
 
+def test_named_tables_that_fit_one_by_one_only_are_told_before_anything_is_spent():
+    """Pairs of three columns make one clique of 40^3 cells; two of them make none."""
+    domain = {name: list(range(40)) for name in "abc"}
+    pairs = [["a", "b"], ["b", "c"], ["a", "c"]]
+    frame = pd.DataFrame({name: RNG.integers(0, 40, 200) for name in domain})
+    common = {"columns": [*domain], "domain": domain, "epsilon": 1, "model_size": 0.2}
+    words = "the 3 tables of the workload need a model of .* together, and model_size allows 0.2"
+    with pytest.warns(VeladuraWarning, match=words):
+        release = vd.Marginals(**common, workload=pairs, rounds=3).protect(frame)
+    measured = [t["columns"] for t in release.manifest["steps"][0]["settings"]["measured"]]
+    assert sum(len(columns) == 2 for columns in measured) < 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vd.Marginals(**common, workload=pairs[:2], rounds=2).fit(frame)
+
+
 @pytest.mark.parametrize("settings", [{"model_size": 0.05}, {}])
 def test_pairs_that_are_never_measured_are_named(settings):
     sizes = {"a": 100 if settings else 150, "b": 150, "c": 2}

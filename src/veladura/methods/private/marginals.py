@@ -247,6 +247,10 @@ class Marginals(PrivateRecipe):
             self.change,
         )
 
+    def warn_of_size(self, domain: Domain) -> None:
+        """Warn of tables that the model cannot hold: no row decides it."""
+        workload.warn_of_dropped(domain, self.model_size, self.workload)
+
     @property
     def change(self) -> Change:
         """By how much one row changes a table of counts."""
@@ -282,8 +286,7 @@ class Marginals(PrivateRecipe):
             numbers.refuse_private_rules(self.rules, self.private_cuts)
             domain = domain.with_zeros(workload.rule_zeros(chosen, domain, self.rules))
         self.design(domain, 1)  # refuses before anything is charged
-        if self.workload is None:
-            workload.warn_of_dropped(domain, self.model_size)
+        self.warn_of_size(domain)
         grids = {
             name: grid_edges(
                 *bounds_of(name, self.bounds), whole=chosen.schema[name].kind == "integer"

@@ -129,18 +129,42 @@ def check_size(
             raise PlanError(msg)
 
 
-def _megabytes(domain: Domain, table: Columns = ()) -> float:
-    """Return the size of the least model: columns, structural zeros, and one table."""
+def _megabytes(domain: Domain, *tables: Columns) -> float:
+    """Return the size of the least model: columns, structural zeros, and some tables."""
     singles = [(column,) for column in range(len(domain.shape))]
     zeros = [tuple(sorted(domain.names.index(name) for name in zero)) for zero in domain.zeros]
-    return model_megabytes(domain.shape, [*singles, *zeros, *([table] if table else [])])
+    return model_megabytes(domain.shape, [*singles, *zeros, *tables])
 
 
-def warn_of_dropped(domain: Domain, megabytes: float) -> None:
-    """Name the pairs of columns that are never measured, where no workload says which are.
+def crowded(domain: Domain, megabytes: float, workload: Sequence[Sequence[str]]) -> str:
+    """Say that named tables do not fit into one model together; nothing where they do.
+
+    Each fits alone, and which are measured is a private choice: declared values alone decide what
+    is said, so it tells nothing about the data.
+    """
+    tables = [tuple(sorted(domain.names.index(name) for name in names)) for names in workload]
+    needed = _megabytes(domain, *tables)
+    if needed <= megabytes:
+        return ""
+    return (
+        f"the {len(tables)} tables of the workload need a model of {needed:,.1f} megabytes"
+        f" together, and model_size allows {megabytes:g}: some of them will not be measured; the"
+        " manifest lists those that were.\n\nHint: raise model_size, name fewer tables, take a"
+        " column out of a table, or recode columns into fewer values."
+    )
+
+
+def warn_of_dropped(
+    domain: Domain, megabytes: float, workload: Sequence[Sequence[str]] | None = None
+) -> None:
+    """Name the pairs that are never measured, or say that a named workload does not fit.
 
     Declared values alone decide it: the warning tells nothing about the data.
     """
+    if workload is not None:
+        if words := crowded(domain, megabytes, workload):
+            warnings.warn(words, VeladuraWarning, stacklevel=2)
+        return
     dropped = [
         f"{domain.names[a]} x {domain.names[b]} ({cells_of(domain, (a, b)):,} cells)"
         for a, b in combinations(range(len(domain.shape)), 2)
