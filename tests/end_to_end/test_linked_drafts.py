@@ -129,9 +129,12 @@ def test_a_table_that_is_looked_up_is_drafted_released_and_taken_apart(
     assert invoke("split", "release/patients", "--out", "parts")[0] == 0
     parts = {path.stem: pd.read_csv(path) for path in (tmp_path / "parts").glob("*-1.csv")}
     assert set(parts["visits-1"].who) <= set(parts["patients-1"].who)
+    assert set(parts) == {"hospitals-1", "visits-1", "patients-1"}
     if method != "noise":  # a key would tell people of a class apart, and new rows have none
-        assert set(parts) == {"visits-1", "patients-1"}
-        assert "hospital" not in parts["visits-1"]
+        rows = parts["hospitals-1"].set_index("hospitals_row", verify_integrity=True)
+        assert not rows.duplicated().any()  # one for each combination of released values
+        assert set(parts["visits-1"].hospitals_row) == set(rows.index)
+        assert all("hospital" not in part for part in parts.values())
         return
     assert parts["hospitals-1"].hospital.is_unique
     assert set(parts["visits-1"].hospital) == set(parts["hospitals-1"].hospital)
