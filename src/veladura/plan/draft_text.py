@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from veladura.table.expand import count_column
 from veladura.table.inspect import Facts
 from veladura.table.roles.evidence import MOST_ROWS
 from veladura.table.roles.guess import Guess
-from veladura.table.schema import Schema
+from veladura.table.schema import UNITS, Schema
 from veladura.table.table import Table
 
 
@@ -160,8 +161,20 @@ def columns_text(
             *comment(_counted(whole.table, fact, guess)),
             *(comment(f"In this plan: {treatment}.") if treatment else ()),
             tomli_w.dumps({"columns": {column.name: settings}}).strip(),
+            *_no_answer_note(guess, declared.missing),
         ]
     return "\n".join([*lines, ""])
+
+
+def _no_answer_note(guess: Guess, missing: Sequence[str]) -> list[str]:
+    """Return comments on numbers that look like codes for no answer: means would count them."""
+    if not guess.no_answer or guess.role in ("identifier", "dropped", "geographic", *UNITS):
+        return []
+    what = f"{', '.join(guess.no_answer)} may mean no answer. Where that is so,"
+    if missing:
+        return comment(f"{what} add it to missing.")
+    line = f"# missing = [{', '.join(map(json.dumps, guess.no_answer))}]"
+    return [*comment(f"{what} remove the # of the next line."), line]
 
 
 def _counted(table: Table, fact: Facts, guess: Guess) -> str:

@@ -6,7 +6,7 @@ read, and never into or beside a release.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,10 @@ from veladura.measures.source.comparisons import (
     tests_by,
     tests_of,
 )
+from veladura.table.roles.evidence import FEWEST_ROWS, Evidence, gather
+from veladura.table.roles.numbers import is_scale
+from veladura.table.roles.reserved import no_answer
+from veladura.table.roles.shapes import shape_of
 from veladura.table.schema import NUMERIC
 from veladura.table.source import open_unwarned
 
@@ -163,7 +167,9 @@ def look(
     every = tuple(frequencies(opened, name) for name in shown)
     keys = {f.name for f in every if f.distinct == f.present and f.distinct > 1}
     codes = {f.name for f in opened.schema if f.kind == "integer"} & keys
-    numbers = [name for name in numbers if name not in codes]  # numbers of rows have no moments
+    evidence = gather(opened, [name for name in numbers if name not in codes])
+    numbers = [e.name for e in evidence if e.name == target or not _is_code(e)]  # no moments
+    reserved = {e.name: no_answer(e) for e in evidence if e.name in numbers}
     found = [moments(name, rows.column(name).numbers()) for name in numbers]
     others = [name for name in shown if name not in (by, target)]
     grouped = tests_by(rows, by, others) if by else []
@@ -172,7 +178,7 @@ def look(
     given = tuple(moment for moment in found if moment is not None)
     tables = (
         _frequency_table(every),
-        *_moment_tables(given),
+        *_moment_tables(given, reserved),
         *_group_tables(rows, by, numbers),
         *_test_tables(grouped, f"Tests by {by}"),
         *_test_tables(targeted, f"Tests of {target} against each column"),
@@ -216,7 +222,15 @@ def _frequency_table(every: Sequence[Frequencies]) -> LookTable:
     )
 
 
-def _moment_tables(found: Sequence[Moments]) -> Iterator[LookTable]:
+def _is_code(column: Evidence) -> bool:
+    """Whether numbers are codes, as those of places: their mean says nothing."""
+    coded = shape_of(column) in ("nominal code", "long code") and not is_scale(column)
+    return coded and column.present >= FEWEST_ROWS
+
+
+def _moment_tables(
+    found: Sequence[Moments], reserved: Mapping[str, Sequence[str]]
+) -> Iterator[LookTable]:
     if not found:
         return
     headings = ("column", "rows", "mean", "sd", "skewness", "kurtosis", "min")
@@ -232,6 +246,12 @@ def _moment_tables(found: Sequence[Moments]) -> Iterator[LookTable]:
         for m in found
     ]
     note = "kurtosis: excess, 0 for a normal distribution."
+    if doubted := {name: listed for name, listed in reserved.items() if listed}:
+        told = "; ".join(f"{name}: {', '.join(listed)}" for name, listed in doubted.items())
+        note += (
+            f" Numbers that may mean no answer, and are counted here: {told}. Where they do,"
+            ' declare them: missing = ["..."] in [columns] of a plan.'
+        )
     yield LookTable("Numbers", (*headings, *quantiles, "max"), tuple(rows), note)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from veladura.table.database.connection import run_sql
 from veladura.table.files.dialect import Dialect
 from veladura.table.inspect import LONG_TEXT, UNIQUE_SHARE, Facts
+from veladura.table.missing_words import present_sql
 from veladura.table.schema import Declared, Kind
-from veladura.table.text import FIRST_YEAR, INTEGER, number_pattern, present
+from veladura.table.text import FIRST_YEAR, INTEGER, number_pattern
 
 DATE_FORMATS = (
     "%Y-%m-%d",
@@ -73,7 +74,9 @@ def inspect_text(
     text.
     """
     number = number_pattern("," if dialect.decimal == "," else ".")
-    columns = {name: present(place, (words or {}).get(name, ())) for name, place in places.items()}
+    columns = {
+        name: present_sql(place, (words or {}).get(name, ())) for name, place in places.items()
+    }
     classes = ", ".join(
         f"{column} AS v{i}, {_class_of(column, number)} AS k{i}"
         for i, column in enumerate(columns.values())

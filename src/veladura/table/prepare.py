@@ -19,6 +19,7 @@ from veladura.table.fields import (
     refuse_misfits,
     refuse_unclear,
 )
+from veladura.table.missing_words import present_in_database
 from veladura.table.parse import as_date, as_integer, as_number
 from veladura.table.schema import LABELLED, Declared, Field, Schema
 
@@ -62,7 +63,7 @@ def prepare(
     figures: dict[str, Any] = {"rows": expression.count()}
     for i, name in enumerate(names):
         given = declared.get(name, Declared())
-        raw = _without_missing_words(_of_some_type(expression[i]), given.missing)
+        raw = present_in_database(_of_some_type(expression[i]), given.missing)
         field = field_of(name, arrow_type(raw.type()), given)
         typed = _typed(raw, field, given, duckdb=duckdb)
         columns[f"c{i}"] = typed
@@ -111,13 +112,6 @@ def _of_some_type(column: Any) -> Any:
     dtype = column.type()
     untyped = dtype.is_unknown() and str(dtype.raw_type) == '"NULL"'
     return ibis.null("string") if untyped or dtype.is_null() else column
-
-
-def _without_missing_words(column: Any, words: Sequence[str]) -> Any:
-    """Return a text column with the words for missing turned into missing."""
-    if not words or not column.type().is_string():
-        return column
-    return column.isin(words).ifelse(ibis.null("string"), column)
 
 
 def _may_misfit(raw: Any, field: Field) -> bool:

@@ -74,7 +74,8 @@ class Declared:
     labels
         The meaning of each value, for the codebook.
     missing
-        Words that mean missing in this column, in addition to those of the whole source.
+        Words that mean missing in this column, in addition to those of the whole source. A number
+        such as "-9" means missing however the source stores it.
     exact
         The holder's reason why the column may be released as it is.
     replication
@@ -286,7 +287,7 @@ def describe(
             if unknown := [key for key in settings if key not in Declared.__dataclass_fields__]:
                 what = f"columns.{name}: setting"
                 raise PlanError.unknown(what, unknown[0], Declared.__dataclass_fields__)
-            for listed in ("order", "missing"):
-                settings[listed] = tuple(settings.get(listed, ()))  # type: ignore[arg-type]
+            settings["order"] = tuple(settings.get("order", ()))  # type: ignore[arg-type]
+            settings["missing"] = tuple(map(str, settings.get("missing", ())))  # type: ignore[call-overload]
             full[name] = Declared(**settings)  # type: ignore[arg-type]
     return full

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from veladura.table.database.connection import sql_text
 from veladura.table.fields import ISO_DATE, field_of, has_time
-from veladura.table.schema import LABELLED, Declared, Field
+from veladura.table.missing_words import present_sql
+from veladura.table.schema import LABELLED, NUMERIC, Declared, Field
 
 INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 FIRST_YEAR = 1000  # "24-02-03" under %Y is not a date of the year 24
@@ -29,18 +30,6 @@ def number_pattern(decimal: str = ".") -> str:
     point = f"[{decimal}]"
     exponent = "[eE][+-]?([0-9]|[0-9][0-9]|[12][0-9][0-9])"
     return rf"^\s*[+-]?([0-9]+{point}?[0-9]*|{point}[0-9]+)({exponent})?\s*$"
-
-
-def present(place: str, words: Sequence[str]) -> str:
-    """Return SQL for a column with its own words for missing as missing.
-
-    Examples
-    --------
-    >>> present("c0", ["?"])
-    "CASE WHEN c0 IN ('?') THEN NULL ELSE c0 END"
-    """
-    listed = ", ".join(sql_text(word) for word in words)
-    return f"CASE WHEN {place} IN ({listed}) THEN NULL ELSE {place} END" if words else place
 
 
 def typed(text: str, field: Field, declared: Declared, decimal: str = ".") -> str:
@@ -84,7 +73,9 @@ def parsed_columns(
     columns = []
     for i, name in enumerate(names):
         given = declared.get(name, Declared())
-        field, text = field_of(name, pa.string(), given), present(f"c{i}", given.missing)
+        field, text = field_of(name, pa.string(), given), f"c{i}"
+        number = typed(text, field, given, decimal) if field.kind in NUMERIC else ""
+        text = present_sql(text, given.missing, number)
         columns.append(Parsed(field, text, typed(text, field, given, decimal)))
     return columns
 

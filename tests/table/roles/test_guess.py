@@ -17,11 +17,12 @@ from tests.table.test_linked import people_and_visits
 
 import veladura as vd
 from veladura.cli.show import roles_table
-from veladura.table.roles.arithmetic import is_nominal, is_unimodal, without_reserved
+from veladura.table.roles.arithmetic import is_nominal, is_unimodal
 from veladura.table.roles.evidence import MOST_ROWS, gather
 from veladura.table.roles.guess import guess_roles
 from veladura.table.roles.names import hints_of
 from veladura.table.roles.nesting import constancy, pairs, unique_people
+from veladura.table.roles.reserved import without_reserved
 from veladura.table.source import IdentifierWarning
 
 

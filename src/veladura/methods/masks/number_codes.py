@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.errors import PlanError, VeladuraWarning
-from veladura.table.roles.arithmetic import without_reserved
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.numbers import are_codes
+from veladura.table.roles.reserved import no_answer
 from veladura.table.roles.shapes import shape_of
 from veladura.table.schema import NUMERIC, Schema
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 LONGEST = 1e15
-OFTEN = 0.005  # share of rows of a value that was kept for "no answer"
 FIRST_DATE, LAST_DATE, MONTHS = 18_000_101, 20_991_231, 12
 FEWEST_DATES = 5  # of so many different numbers not all are dates by chance
 FEWEST_ROWS = 100  # in fewer rows numbers may look like codes by chance
@@ -43,7 +42,7 @@ def warn_of_reserved(codes: Codes, names: Sequence[str]) -> None:
     if reserved := [name for name in names if holds_reserved(codes[name])]:
         warnings.warn(
             f"columns {reserved} seem to hold codes for no answer, such as -9: noise makes amounts"
-            ' of them.\n\nHint: declare them as missing ([source] missing = ["", "NA", "-9"]), or'
+            ' of them.\n\nHint: declare them as missing (missing = ["-9"] in [columns] of each), or'
             " leave numbers that many people share as they are (keep_shared = true).",
             VeladuraWarning,
             stacklevel=4,
@@ -91,15 +90,8 @@ def holds_dates(column: Column) -> bool:
 
 
 def holds_reserved(column: Column) -> bool:
-    """Whether whole numbers have values of many rows that are kept for "no answer"."""
-    numbers = column.numbers()
-    levels, sizes = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-    if column.decimals != 0 or levels.size <= 1 or np.abs(levels).max() > LONGEST:
-        return False
-    whole = levels.astype(np.int64)
-    kept, _ = without_reserved(whole, sizes)
-    left = sizes[~np.isin(whole, kept)]
-    return bool(left.size and left.max() >= OFTEN * sizes.sum())
+    """Whether numbers have values of many rows that are kept for "no answer"."""
+    return bool(no_answer(_evidence(column)))
 
 
 def find_codes(table: Table, codes: Codes, names: Sequence[str]) -> list[str]:
@@ -124,12 +116,18 @@ def without_codes(table: Table) -> Schema:
 
 def looks_like_codes(column: Column) -> bool:
     """Whether a column of numbers has two values, or whole numbers without an order."""
+    evidence = _evidence(column)
+    few = evidence.present < FEWEST_ROWS or evidence.distinct <= 1
+    if few or np.abs(evidence.numbers).max() > LONGEST:
+        return False
+    return are_codes(evidence, shape_of(evidence))
+
+
+def _evidence(column: Column) -> Evidence:
+    """Return the distinct numbers of a column, as guesses of roles look at them."""
     numbers = column.numbers()
     levels, sizes = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-    if sizes.sum() < FEWEST_ROWS or levels.size <= 1 or np.abs(levels).max() > LONGEST:
-        return False
-    evidence = Evidence(column.field, np.empty(0, int), sizes, levels, (), frozenset())
-    return are_codes(evidence, shape_of(evidence))
+    return Evidence(column.field, np.empty(0, int), sizes, levels, (), frozenset())
 
 
 def _is_declared(table: Table, name: str) -> bool:

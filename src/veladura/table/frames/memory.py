@@ -15,6 +15,7 @@ from veladura.table.database_errors import without_values
 from veladura.table.equal_values import plain_numbers
 from veladura.table.fields import field_of, refuse_empty, refuse_misfits
 from veladura.table.frames import conversion as frames
+from veladura.table.missing_words import present_in_array
 from veladura.table.schema import LABELLED, Declared, Field, Schema, kind_of
 from veladura.table.table import Source, Table, from_arrow
 from veladura.table.text import typed
@@ -29,7 +30,7 @@ def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> 
     fields: list[Field] = []
     misfits: dict[str, int] = {}
     for i, name in enumerate(names):
-        array, given = _without_missing_words(arrow.column(i), full[name].missing), full[name]
+        array, given = present_in_array(arrow.column(i), full[name].missing), full[name]
         field = field_of(name, array.type, given, keep_types=True)
         with without_values(f"column {name!r}"):
             if _needs_parsing(array.type, field):
@@ -59,12 +60,6 @@ def _merged(given: Declared | None, by_dtype: Declared | None) -> Declared:
             missing=given.missing,
         )
     return given
-
-
-def _without_missing_words(column: pa.ChunkedArray, words: tuple[str, ...]) -> pa.ChunkedArray:
-    if not words or not pa.types.is_string(column.type):
-        return column
-    return pc.if_else(pc.is_in(column, pa.array(words)), pa.scalar(None, pa.string()), column)
 
 
 def _needs_parsing(type_: pa.DataType, field: Field) -> bool:

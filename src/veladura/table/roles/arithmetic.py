@@ -18,7 +18,6 @@ _FEW_LEVELS = 5
 _MANY_LEVELS = 30
 _CHANCE = 3  # standard errors
 _MOST_RESERVED = 3  # "refused", "does not know", "not asked"
-_RARELY = 0.2
 
 
 def is_nominal(levels: Ints, sizes: Ints) -> bool:
@@ -124,23 +123,3 @@ def is_unimodal(sizes: Ints) -> bool:
 def is_flat(sizes: Ints) -> bool:
     """Whether values are about equally frequent, the last (a 31st) perhaps half as often."""
     return bool(sizes[:-1].min() > 0.4 * sizes.mean() and sizes.max() < 1.8 * sizes.mean())
-
-
-def without_reserved(levels: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Return values without those kept for "no answer".
-
-    A few negative ones, nines far above, or a few sevens, eights and nines after a gap.
-    """
-    keep = np.ones(levels.size, dtype=bool)
-    negative = levels < 0
-    if 0 < np.count_nonzero(negative) <= 4 and levels[-1] > 0:  # noqa: PLR2004
-        keep &= ~negative
-    if levels.size > 3 and set(str(levels[-1])) == {"9"} and levels[-1] > 1.5 * levels[-2]:  # noqa: PLR2004
-        keep[-1] = False
-    gaps = np.flatnonzero(np.diff(levels[keep]) > 1)
-    if gaps.size and (rest := levels[keep][gaps[0] + 1 :]).size <= _MOST_RESERVED:
-        apart = {int(level) for level in rest if set(str(level)) <= set("789")}
-        rare = sizes[np.isin(levels, rest)].sum() < _RARELY * sizes.sum()
-        if len(apart) == rest.size and rare and gaps[0] > 0:
-            keep &= ~np.isin(levels, rest)
-    return levels[keep], sizes[keep]

@@ -15,6 +15,7 @@ from veladura.table.roles.evidence import Evidence, gather
 from veladura.table.roles.keys import Key
 from veladura.table.roles.nesting import unique_people
 from veladura.table.roles.replicates import find_multiples
+from veladura.table.roles.reserved import no_answer
 from veladura.table.roles.shapes import shape_of
 from veladura.table.roles.single import judge
 from veladura.table.roles.units import Units, find_units
@@ -44,6 +45,8 @@ class Guess:
         The categories of an ordered column, lowest first.
     replication
         How a replicate weight was made, where the weights show it.
+    no_answer
+        Numbers that look like codes for no answer, such as "-9".
     """
 
     role: Role
@@ -53,6 +56,7 @@ class Guess:
     partner: str = ""
     order: tuple[str, ...] = ()
     replication: str = ""
+    no_answer: tuple[str, ...] = ()
 
 
 def guess_roles(table: Table) -> dict[str, Guess]:
@@ -84,6 +88,7 @@ def guess_roles(table: Table) -> dict[str, Guess]:
             partners.get(column.name, ""),
             answers[column.name].order,
             made.get(column.name, ""),
+            no_answer(column),
         )
         for column in columns
     }

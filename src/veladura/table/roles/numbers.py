@@ -13,9 +13,9 @@ from veladura.table.roles.arithmetic import (
     is_nominal,
     is_rounded,
     is_unimodal,
-    without_reserved,
 )
 from veladura.table.roles.evidence import Evidence
+from veladura.table.roles.reserved import without_reserved
 
 NumberShape = Literal[
     "binary",
@@ -40,6 +40,7 @@ _FEW = 12  # values of a scale or a short list
 _SHORT = 31  # the largest value of a short list
 _DAYS, _MONTHS = 31, 12
 _OLDEST = 115
+_DIGIT = 10  # ages of less than ten years may be groups of age
 _YEARS = (1880, 2040)
 _DECADES = 25
 _LONG_CODE = 6  # digits
@@ -63,7 +64,7 @@ def shape_of(column: Evidence) -> NumberShape:
     levels, sizes = without_reserved(whole_levels(column), column.sizes)
     if levels.size < 2:  # noqa: PLR2004
         return "nominal code"
-    shape = _dated(levels) or _short(levels, sizes)
+    shape = _aged(column, levels) or _dated(levels) or _short(levels, sizes)
     if shape == "scale" and levels.size < column.distinct:
         return "nominal code"  # the order of "no answer" is not that of the scale
     return shape or _long(column, levels, sizes)
@@ -135,6 +136,12 @@ def skewness(numbers: Floats) -> float:
     deviation = numbers - numbers.mean()
     spread = float(np.sqrt(np.mean(deviation**2)))
     return float(np.mean(deviation**3)) / spread**3 if spread > 0 else 0.0
+
+
+def _aged(column: Evidence, levels: Ints) -> NumberShape | None:
+    """Return the shape of ages that a name calls so: also of pupils, whose ages are few."""
+    aged = "age" in column.hints and levels[0] >= 0 and _DIGIT <= levels[-1] <= _OLDEST
+    return "age" if aged else None
 
 
 def _dated(levels: Ints) -> NumberShape | None:

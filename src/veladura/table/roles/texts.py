@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -45,6 +45,7 @@ _SHORTEST_LETTERED = 5  # shorter ones stand for countries or towns
 _LONG = 30  # characters
 _MANY_WORDS = 4
 _FREE_LEVELS = 50
+_FEWEST_ALONE = 10  # sentences that one row has: fewer may be rare categories
 _CAPITALISED = 0.5  # of the words of names that stand in lists
 
 
@@ -97,13 +98,23 @@ def _is_name(text: str) -> bool:
 
 
 def _is_free(column: Evidence) -> bool:
-    """Whether texts are sentences: many, long or of many words, and hardly any twice."""
-    texts = column.texts
+    """Whether texts are sentences: many, long or of many words, and hardly any twice.
+
+    Also where many say the same ("no", "all well"): sentences that nobody else says.
+    """
+    many = column.distinct >= _FREE_LEVELS and column.distinct > 0.2 * column.present
+    if many and _are_sentences(column.texts):
+        return True
+    if len(column.texts) < column.distinct:
+        return False
+    alone = [text for text, size in zip(column.texts, column.sizes, strict=True) if size == 1]
+    return len(alone) >= max(_FEWEST_ALONE, column.distinct / 2) and _are_sentences(alone)
+
+
+def _are_sentences(texts: Sequence[str]) -> bool:
     words = float(np.mean([len(_SPOKEN.findall(text)) for text in texts]))
     length = float(np.mean([len(text) for text in texts]))
-    many = column.distinct >= _FREE_LEVELS and column.distinct > 0.2 * column.present
-    sentences = (length > _LONG and words > _MANY_WORDS - 1) or words >= _MANY_WORDS
-    return many and sentences
+    return (length > _LONG and words > _MANY_WORDS - 1) or words >= _MANY_WORDS
 
 
 _SHAPES: tuple[tuple[TextShape, Callable[[str], bool]], ...] = (
