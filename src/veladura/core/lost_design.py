@@ -20,10 +20,13 @@ ROLES = {
 def lost_roles(source: Schema, release: Release) -> tuple[str, ...]:
     """Return the roles of the source's design that no released column has.
 
-    A household that is not released is part of it: its members are no independent draws.
+    A household that is not released is part of it: its members are no independent draws. Where
+    clusters are released, their variance holds that of the households within them.
     """
     released = release.tables[0].table.units.schema
-    return tuple(role for role in ROLES if source.of_role(role) and not released.of_role(role))
+    lost = [role for role in ROLES if source.of_role(role) and not released.of_role(role)]
+    clustered = bool(released.of_role("cluster"))
+    return tuple(role for role in lost if role != "household" or not clustered)
 
 
 def design_in(manifest: Mapping[str, Any]) -> tuple[str, ...]:
