@@ -75,7 +75,7 @@ def test_weights_without_strata_and_clusters_are_told(survey, tmp_path):
 def test_households_within_released_clusters_are_no_loss(survey):
     homes = survey.assign(home=np.arange(300) // 2, age=np.arange(300) % 5)
     roles = {**ROLES, "home": {"role": "household"}, "age": {"role": "quasi-identifier"}}
-    recipe = vd.KAnonymity(k=5, max_suppression=0.1)
+    recipe = vd.KAnonymity(quasi_identifiers=["age"], k=5)
     assert recipe.protect(vd.open(homes, roles), seed=1).lost_design == ()
     alone = homes.drop(columns="c")
     kept = {name: role for name, role in roles.items() if name != "c"}
