@@ -19,11 +19,9 @@ from veladura.cli.tables import PlainConsole, print_table
 from veladura.errors import PlanError, VeladuraError
 
 if TYPE_CHECKING:
-    from veladura.core.release import Release
     from veladura.inference.analysis import Analysis
     from veladura.inference.hypotheses import Test
     from veladura.inference.posterior.compare import Questions
-    from veladura.inference.survey import Sampling
 
 _console = PlainConsole(highlight=False)
 HEADINGS = {
@@ -58,7 +56,6 @@ def show_model(
 ) -> None:
     """Show a model of a release: coefficients, tests and cautions."""
     from veladura.inference.analysis import analyze
-    from veladura.inference.survey import Sampling
     from veladura.release.package import load
 
     release = load(folder, large=large)
@@ -67,11 +64,8 @@ def show_model(
         formula,
         family=family,
         level=level,
-        weights=weights if replication is None and rho is None else None,
         robust=robust,
-        sampling=(
-            _sampling(release, weights, replication, rho) if design or weights else Sampling()
-        ),
+        sampling=asked_sampling(release, {"weights": weights}, (), replication, rho, design=design),
     )
     results = _tests(analysis, tests)
     if picture is not None:
@@ -93,15 +87,6 @@ def show_model(
     for label, path in (("picture", picture), ("table", out)):
         if path is not None:
             _console.print(f"{label:10} {path}", markup=False, soft_wrap=True)
-
-
-def _sampling(
-    release: Release, weights: str | None, replication: str | None, rho: float | None
-) -> Sampling | None:
-    """Return a design with declared replicates made as told; None for weights or the declared."""
-    if replication is None and rho is None:
-        return None
-    return asked_sampling(release, {"weights": weights}, (), replication, rho)
 
 
 def _tests(analysis: Analysis, asked: Sequence[str]) -> list[Test]:

@@ -23,7 +23,8 @@ def show_survey(
     *,
     by: str | None,
     level: float,
-    design: Mapping[str, str | None],
+    named: Mapping[str, str | None],
+    design: bool,
     replicates: Sequence[str],
     replication: str | None,
     rho: float | None,
@@ -31,7 +32,8 @@ def show_survey(
     large: bool,
 ) -> None:
     """Show estimates of a release, one row each."""
-    from veladura.inference.survey import Sampling, known_replicates
+    from veladura.inference.known_replicates import known_replicates
+    from veladura.inference.survey import Sampling
     from veladura.inference.totals import survey_mean, survey_ratio, survey_total
     from veladura.release.package import load
 
@@ -42,7 +44,7 @@ def show_survey(
         )
         raise PlanError(msg)
     release = load(folder, large=large)
-    sampling = asked_sampling(release, design, replicates, replication, rho)
+    sampling = asked_sampling(release, named, replicates, replication, rho, design=design)
     settings: dict[str, Any] = {"by": by, "level": level, "sampling": sampling}
     rows: list[tuple[str, str, Any]] = [
         (f"{what} of", name, estimate(release, name, **settings))

@@ -458,6 +458,8 @@ def no_codes() -> Codes:
 
 def _plain(value: Any) -> Any:
     """Return a setting as JSON can hold it."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        return value.item()  # a number of NumPy compares as an array does
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):

@@ -16,16 +16,12 @@ from veladura.errors import PlanError
 from veladura.inference.cautions import cautions, suppressed_columns
 from veladura.inference.combined import Combined
 from veladura.inference.design import Design
+from veladura.inference.design_remarks import known_design
 from veladura.inference.fitting import fitted, streams
 from veladura.inference.hypotheses import Test
 from veladura.inference.model import LIKELY, Fit
 from veladura.inference.pooling import Pooling, analysed
-from veladura.inference.survey import (
-    Sampling,
-    check_sampling,
-    chosen_sampling,
-    known_replicates,
-)
+from veladura.inference.survey import Sampling, check_sampling, chosen_sampling
 from veladura.inference.term_tests import likelihood_ratio_test, wald_test
 
 if TYPE_CHECKING:
@@ -276,8 +272,8 @@ def analyze(
     level
         The confidence level of the intervals.
     weights
-        A column of sampling weights; standard errors are then robust. Strata and clusters are not
-        used with it: see ``sampling``.
+        A column of sampling weights, in place of the declared one; standard errors are robust.
+        Strata and clusters are those that are declared.
     sampling
         Weights, strata, clusters and replicate weights. By default those that the roles of the
         columns declare; ``vd.Sampling()`` for independent rows of equal weight.
@@ -288,12 +284,11 @@ def analyze(
     # households may be the clusters
     tables = [dataset.table.units for dataset in analysed(release).tables]
     design = chosen_sampling(tables[0].schema, weights, sampling)
-    if not streams(tables, formula, design):
-        release.refuse_large()
     check_sampling(design, tables[0].names)
     remarks: tuple[str, ...] = ()
-    if design.replicates:
-        design, remarks = known_replicates(design, tables[0].read())
+    if not streams(tables, formula, design):
+        release.refuse_large()
+        design, remarks = known_design(design, tables[0].read(), tables[0].schema)
     return _analyse(
         tables,
         pooling,

@@ -15,6 +15,7 @@ import pyarrow as pa
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.inference.formula import check_formula
+from veladura.inference.weight_columns import read_weights
 from veladura.numeric.hierarchies.bands import TOP, looks_banded, midpoint
 from veladura.table.codes import label_text
 
@@ -103,6 +104,9 @@ def build_design(
     used = [*needed, *([weights] if weights is not None and weights not in needed else [])]
     if weights is not None and weights not in schema.names:
         raise ColumnError.missing("weights", [weights], schema.names)
+    if weights is not None:
+        for _, rows in tables:
+            read_weights(rows.column(weights), weights)
     arrow = pa.concat_tables([rows.select(used) for _, rows in tables])
     owner = np.repeat(np.arange(len(tables)), [rows.num_rows for _, rows in tables])
     place = np.concatenate([np.arange(rows.num_rows) for _, rows in tables])
@@ -119,7 +123,7 @@ def build_design(
     response, y = response_of(left, formula, binary=binary)
     x, load = (
         right.to_numpy(dtype=float)[sane],
-        None if weights is None else _weights(frame[weights].to_numpy(dtype=float)[sane], weights),
+        None if weights is None else frame[weights].to_numpy(dtype=float)[sane],
     )
     parts = [np.flatnonzero(owner == i) for i in range(len(tables))]
     return Design(
@@ -346,23 +350,6 @@ def response_of(left: Any, formula: str, *, binary: bool) -> tuple[str, Floats]:
         raise PlanError(msg)
     event = _BARE.search(names[-1])
     return f"{variable} = {event[1] if event else names[-1]}", values[:, 1]
-
-
-def _weights(load: Floats, name: str) -> Floats:
-    check_weights(load, name)
-    if not load.any():
-        raise DataError(_bad_weights(name))
-    return load
-
-
-def check_weights(load: Floats, name: str) -> None:
-    """Refuse weights that are no numbers of at least 0."""
-    if not np.isfinite(load).all() or (load < 0).any():
-        raise DataError(_bad_weights(name))
-
-
-def _bad_weights(name: str) -> str:
-    return f"weights {name!r} must be numbers of at least 0, and not all 0."
 
 
 def _enough(owner: Ints, datasets: int) -> None:

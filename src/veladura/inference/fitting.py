@@ -7,10 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from veladura.inference.design import Design, build_design
+from veladura.inference.design_remarks import refuse_one_cluster
 from veladura.inference.model import BINARY, Fit, check_columns, check_family, fit
+from veladura.inference.sampled_rows import sampled_rows
 from veladura.inference.streamed_design import Lost, StreamedDesign, needs_all_rows, open_stream
 from veladura.inference.streamed_fit import first_pass, fit_stream
-from veladura.inference.survey import Sampling, check_sampling, sampled_rows
+from veladura.inference.survey import Sampling, check_sampling
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -69,6 +71,9 @@ def _at_once(
     check_columns(design.x, design.names)
     loads = design.weights or [None] * len(tables)
     designs = [sampled_rows(own, sampling) if sampling.is_complex else None for own in rows]
+    for sampled in designs:
+        if sampled is not None:
+            refuse_one_cluster(sampling, sampled)
     parts = zip(design.y, design.x, loads, designs, design.places, strict=True)
     return design, tuple(
         fit(family, y, x, load, robust=robust, number=i, sampled=sampled, places=places)

@@ -13,7 +13,7 @@ from veladura.base.arrays import Floats, Ints
 from veladura.errors import DataError, PlanError
 
 if TYPE_CHECKING:
-    from veladura.inference.survey import SampledRows
+    from veladura.inference.sampled_rows import SampledRows
 
 Family = Literal["gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "quasi-poisson"]
 BINARY = ("binomial", "quasi-binomial")
@@ -82,6 +82,13 @@ def fit(
         msg = (
             f"dataset {number} has {y.size} rows for {x.shape[1]} coefficients.\n\nHint: use fewer"
             " terms."
+        )
+        raise DataError(msg)
+    if weights is not None and not weights.any():
+        msg = (
+            f"all {y.size:,} rows that the model uses have the weight 0 in dataset {number}: they"
+            " stand for nobody.\n\nHint: take another group, or count rows equally:"
+            " sampling=vd.Sampling() (--no-design)."
         )
         raise DataError(msg)
     load = None if weights is None else weights / weights.mean()

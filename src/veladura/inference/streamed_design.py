@@ -21,7 +21,6 @@ from veladura.base.arrays import Floats
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.inference.design import (
     Design,
-    check_weights,
     complete_rows,
     formula_column,
     formula_functions,
@@ -30,6 +29,7 @@ from veladura.inference.design import (
     response_of,
     term_name,
 )
+from veladura.inference.weight_columns import check_weights, weight_numbers
 from veladura.numeric.hierarchies.bands import TOP
 from veladura.table.counts import count_sets
 from veladura.table.database.connection import fetch
@@ -97,6 +97,7 @@ class Stream:
         """Yield the design of one dataset; rows that are left out are added to ``lost``."""
         for rows in pieces(table, self.columns):
             complete, starred = complete_rows(rows, self.suppressed)
+            every = self._loads(rows)
             kept = rows.filter(pa.array(complete))
             if lost is not None:
                 lost.missing += int((~complete).sum()) - starred
@@ -109,11 +110,14 @@ class Stream:
             if lost is not None:
                 lost.undefined += int((~sane).sum())
             _, y = response_of(left, self.formula, binary=self.binary)
-            load = np.ones(y.size)
-            if self.weights is not None:
-                load = kept.column(self.weights).cast(pa.float64(), safe=False).to_numpy()
-                check_weights(load, self.weights)
-            yield Piece(y[sane], x[sane], load[sane])
+            yield Piece(y[sane], x[sane], every[complete][sane])
+
+    def _loads(self, rows: pa.Table) -> Floats:
+        if self.weights is None:
+            return np.ones(rows.num_rows)
+        weights = weight_numbers(rows.column(self.weights), self.weights)
+        check_weights(weights, self.weights)
+        return weights
 
     def _frame(self, rows: pa.Table) -> pd.DataFrame:
         import pandas as pd

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints
 from veladura.errors import DataError
-from veladura.inference.design import check_weights
+from veladura.inference.weight_columns import check_weights, weight_numbers
 from veladura.table.codes import label_text
 from veladura.table.pieces import pieces
 
@@ -74,7 +74,7 @@ def streamed_totals(
 def _load(piece: pa.Table, weights: str | None) -> Floats:
     if weights is None:
         return np.ones(piece.num_rows)
-    load: Floats = piece.column(weights).cast(pa.float64(), safe=False).to_numpy()
+    load = weight_numbers(piece.column(weights), weights)
     check_weights(load, weights)
     return load
 

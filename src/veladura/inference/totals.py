@@ -14,16 +14,11 @@ from veladura.core.lost_design import design_words
 from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.inference.cautions import cautions
 from veladura.inference.combined import Combined
+from veladura.inference.design_remarks import known_design, refuse_one_cluster
 from veladura.inference.pooling import Pooling, analysed
+from veladura.inference.sampled_rows import SampledRows, sampled_rows
 from veladura.inference.streamed_totals import Part, streamed_totals
-from veladura.inference.survey import (
-    SampledRows,
-    Sampling,
-    check_sampling,
-    chosen_sampling,
-    known_replicates,
-    sampled_rows,
-)
+from veladura.inference.survey import Sampling, check_sampling, chosen_sampling
 from veladura.table.codes import label_text
 from veladura.table.schema import NUMERIC
 
@@ -170,7 +165,7 @@ def _estimated(
     if held or design.is_complex:
         release.refuse_large()
         tables = [dataset.fetched() for dataset in datasets]
-        design, remarks = known_replicates(design, tables[0])
+        design, remarks = known_design(design, tables[0], schema)
         for remark in remarks:
             warnings.warn(remark, VeladuraWarning, stacklevel=3)
         groups = _groups([rows.column(by).unique() for rows in tables] if by else [])
@@ -205,6 +200,7 @@ def _held(
 ) -> tuple[Floats, Floats, float]:
     """Return the estimate of every group, its variance, and their degrees of freedom."""
     sampled = sampled_rows(rows, design)
+    refuse_one_cluster(design, sampled)
     values = [
         _one(parts(rows), member, sampled, divide=divide) for member in _members(rows, by, groups)
     ]

@@ -28,10 +28,20 @@ def positive_weights(table: Table, name: str) -> Floats:
     """Return the sampling weight of each row; refuse a column that holds none."""
     table.schema.check("weight", [name])
     column = table.column(name)
-    if column.labels is not None or column.missing.any() or not (column.numbers() > 0).all():
-        msg = f"weight {name!r} must hold numbers above 0, none missing."
+    if column.labels is not None:
+        msg = f"weight {name!r} must hold numbers above 0, and it holds categories or text."
         raise DataError(msg)
-    return column.numbers()
+    weights, missing = column.numbers(), int(column.missing.sum())
+    low = int(np.count_nonzero(weights <= 0))
+    if missing or low:
+        faults = {"missing": missing, "0 or below": low}
+        told = " and ".join(f"{number:,} {what}" for what, number in faults.items() if number)
+        msg = (
+            f"weight {name!r} must hold numbers above 0, none missing: {told} of {table.rows:,}"
+            " rows.\n\nHint: leave out people who stand for nobody, or give their rows a weight."
+        )
+        raise DataError(msg)
+    return weights
 
 
 def sampling_fraction(table: Table, weight: str | None = None, fraction: float = 1.0) -> float:

@@ -25,7 +25,7 @@ WORDS = (
     " (which promises the total as it is). Remove the # of its lines, and write the people of the"
     " population in every category, from a census or another public source, in place of 0."
     " Categories are those that are released; a column of numbers has its sum: totals.income ="
-    " 1000000."
+    ' 1000000; crossed columns have one table inside the other: totals."sex, region".f.north = 500.'
 )
 
 

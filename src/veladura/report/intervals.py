@@ -18,7 +18,9 @@ import numpy as np
 from veladura.base.arrays import Floats, Mask
 from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
-from veladura.inference.survey import SampledRows, Sampling, known_replicates, sampled_rows
+from veladura.inference.known_replicates import known_replicates
+from veladura.inference.sampled_rows import SampledRows, sampled_rows
+from veladura.inference.survey import Sampling
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import fit_all, propose
 from veladura.measures.utility.overlap import NORMAL, combiner, interval_overlap
@@ -165,6 +167,8 @@ def _sampling(pairing: Pairing) -> Sampling | None:
     if not all(t.in_memory and set(declared.columns) <= {*t.names} for t in tables):
         return None
     declared, _ = known_replicates(declared, tables[-1].arrow)
+    if declared.is_complex and np.ptp(sampled_rows(tables[-1].arrow, declared).unit) == 0:
+        return None  # all rows are of one cluster, which shows no variance
     return declared if declared.is_complex else None
 
 

@@ -335,3 +335,14 @@ def test_a_radius_without_sensitive_columns_is_refused():
     frame = pd.DataFrame({"a": [1, 2, 3]})
     with pytest.raises(PlanError, match="sensitive names none"):
         vd.risk.match(frame, [frame], known=["a"], radius=1)
+
+
+def test_a_radius_of_a_column_that_is_not_sensitive_is_refused():
+    """It would be ignored: the column is then compared exactly, or not at all."""
+    original = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]})
+    with pytest.raises(PlanError, match="sensitive names none"):
+        vd.risk.match(original, [original], known="x", relative=True)
+    with pytest.raises(PlanError, match=r"not sensitive: \['x'\]"):
+        vd.risk.match(original, [original], sensitive="y", radius={"y": 1.0, "x": 1.0})
+    with pytest.raises(PlanError, match=r"not sensitive: \['x'\]"):
+        vd.risk.match(original, [original], sensitive="y", radius=0.1, relative=["x"])

@@ -81,6 +81,25 @@ def test_the_ends_are_trimmed_before_weights_are_rounded():
     )
 
 
+def test_replicates_are_multiplied_as_their_weights_are():
+    """An exact replicate is 16/15 of the old weight: it would give back what was rounded."""
+    draw = np.random.default_rng(5)
+    frame = pd.DataFrame({"w": draw.uniform(40, 110, 320), "c": np.arange(320) % 16, "one": 1.0})
+    for place in range(16):
+        frame[f"r{place}"] = frame["w"] * np.where(frame["c"] == place, 0, 16 / 15)
+    roles = {"w": "weight", "c": "cluster"} | {f"r{i}": "replicate weight" for i in range(16)}
+    table = vd.open(frame, {name: {"role": role} for name, role in roles.items()})
+    release = vd.Reweight(column="w", total=50_000, digits=1).protect(table)
+    after = release.datasets[0]
+    for place in range(16):
+        left_out = np.where(after["c"] == place, 0, 16 / 15)
+        assert np.allclose(after[f"r{place}"], after["w"] * left_out)
+    total = vd.survey_total(release, "one")
+    sums = after["w"].groupby(after["c"]).sum()
+    by_hand = np.sqrt(16 / 15 * ((sums - sums.mean()) ** 2).sum())
+    assert (total.value[0], total.error[0]) == pytest.approx((50_000, by_hand))
+
+
 def test_check_counts_another_total():
     release = vd.Reweight(column="w", total=50).protect(people(100))
     evidence = Evidence(release.tables[0].table)

@@ -175,6 +175,11 @@ def survey(
     weights: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None,
     strata: Annotated[str | None, typer.Option(help="The column of strata.")] = None,
     cluster: Annotated[str | None, typer.Option(help="The column of clusters.")] = None,
+    fraction: Annotated[
+        str | None,
+        typer.Option(help="The column of the sampled share of a stratum's clusters."),
+    ] = None,
+    design: Design = True,
     replicate: Annotated[
         list[str] | None, typer.Option(help="A column of replicate weights; repeat it.")
     ] = None,
@@ -186,7 +191,7 @@ def survey(
     """Estimate means, totals and ratios of a release by its survey design.
 
     By default weights, strata, clusters and replicate weights are those that the roles of the
-    columns declare.
+    columns declare. A named column takes the place of the declared one.
     """
     from veladura.cli.survey import show_survey
 
@@ -195,7 +200,8 @@ def survey(
         {"mean": mean or [], "total": total or [], "ratio": ratio or []},
         by=by,
         level=level,
-        design={"weights": weights, "strata": strata, "cluster": cluster},
+        named={"weights": weights, "strata": strata, "cluster": cluster, "fraction": fraction},
+        design=design,
         replicates=replicate or [],
         replication=replication,
         rho=rho,

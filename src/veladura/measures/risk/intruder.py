@@ -63,6 +63,12 @@ class Intruder:
             if isinstance(self.radius, Mapping)
             else dict.fromkeys(self.sensitive, self.radius)
         )
+        if lost := sorted({*radii, *_listed(self.relative)} - {*self.sensitive}):
+            msg = (
+                f"columns have a radius, but are not sensitive: {lost}.\n\nHint: name them in"
+                " sensitive; columns in known are compared exactly."
+            )
+            raise PlanError(msg)
         if not all(radius is None or 0 <= radius < math.inf for radius in radii.values()):
             msg = "radius must be at least 0 and finite."
             raise PlanError(msg)
@@ -100,3 +106,7 @@ class Intruder:
             for name, radius in radii.items()
         }
         return replace(self, radius=wider)
+
+
+def _listed(names: bool | tuple[str, ...]) -> tuple[str, ...]:  # noqa: FBT001
+    return () if isinstance(names, bool) else names

@@ -88,7 +88,7 @@ def match(
     nonparametric methods for generating synthetic datasets. Computational Statistics & Data
     Analysis 55(12), 3232-3243.
     """
-    if radius is not None and not sensitive:
+    if (radius is not None or relative) and not sensitive:
         msg = (
             "radius is how far off the sensitive columns are known, and sensitive names none:"
             " columns in known are compared exactly.\n\nHint: name the columns that are known"

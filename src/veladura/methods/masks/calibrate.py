@@ -16,8 +16,10 @@ from veladura.core.gates import MASKED
 from veladura.core.promise import Check, Evidence, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
+from veladura.methods.masks.declared_totals import Cells, Target, columns_of, read_targets
+from veladura.methods.masks.replicate_weights import check_sampling_weights, replicates_of
 from veladura.numeric.calibration import rake
-from veladura.table.codes import Column, label_texts
+from veladura.table.codes import Column
 from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
@@ -26,19 +28,25 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 AGREES = 1e-6  # relative error of a total in the release, and of sums that must be the same
-Totals = Mapping[str, float | Mapping[str, float]]
+WHOLE = 0.005  # the same for weights that stay whole numbers: more is no rounding
 
 
 def missed_totals(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many of the promised totals the released weights do not have."""
     weights = evidence.column(settings["columns"][0]).numbers()
     missed = 0
-    for name, wanted in settings["totals"].items():
-        sides = _sides(evidence.column(name), wanted)
-        given = wanted.values() if isinstance(wanted, Mapping) else [wanted]
-        for side, total in zip(sides, given, strict=True):
-            missed += not np.isclose(np.nansum(weights * side), total, rtol=AGREES, atol=AGREES)
+    for target in read_targets(settings["totals"]):
+        columns = {name: evidence.column(name) for name in target.columns}
+        sums = reached(target, columns, weights)
+        missed += int(np.sum(~np.isclose(sums, target.numbers, rtol=AGREES, atol=AGREES)))
     return missed
+
+
+def reached(target: Target, columns: Mapping[str, Column], weights: Floats) -> Floats:
+    """Return what weights add up to, for each total of a target; missing ones are 0."""
+    if target.labels:
+        return Cells.of(target, columns).sums(np.nan_to_num(weights))
+    return np.array([np.nansum(weights * columns[target.key].numbers())])
 
 
 def _claim(settings: Mapping[str, Any]) -> str:
@@ -52,11 +60,10 @@ def _totals(value: object) -> str:
     """Accept totals as a manifest writes them: a number a column, or one a category."""
     if not isinstance(value, dict) or not value or not all(isinstance(k, str) for k in value):
         return "expected a table of totals"
-    each = shapes.number()
-    for wanted in value.values():
-        numbers = list(wanted.values()) if isinstance(wanted, dict) else [wanted]
-        if fault := next((fault for fault in map(each, numbers) if fault), ""):
-            return fault
+    try:
+        read_targets(value)
+    except PlanError:
+        return "expected a number for every column or category"
     return ""
 
 
@@ -78,10 +85,16 @@ class Calibrate(Recipe):
         The column of sampling weights.
     totals
         Public totals of the population: for a column of categories the people of every category,
-        for a number column its sum. They are in the manifest. Whole weights stay whole and may miss
-        a total by a few people: the promise then states the totals that are reached.
+        for a number column its sum, and for crossed columns, as in "sex, region", the people of
+        every combination, one column inside the other. They are in the manifest. Whole weights stay
+        whole and may miss a total by a few people: the promise then states the totals that are
+        reached; where that is more than 0.5 % they are refused.
     lower, upper
         Smallest and largest factor by which a weight is multiplied, below and above 1.
+    replicates
+        Replicate weights that were made from the weights: each is calibrated to the same totals, so
+        that errors know of it. By default the columns of that role, if the column is the table's
+        first weight.
 
     Examples
     --------
@@ -107,75 +120,57 @@ class Calibrate(Recipe):
     random = False
 
     column: str
-    totals: Mapping[str, float | Mapping[str, float]]
+    totals: Mapping[str, Any]
     lower: float = 0.2
     upper: float = 5.0
+    replicates: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.column, str) or not self.column:
             msg = "column must name the column of sampling weights."
             raise PlanError(msg)
-        if not isinstance(self.totals, Mapping) or not self.totals:
-            msg = (
-                "totals must give each column its totals, as in totals={'sex': {'f': 1200, 'm':"
-                " 1100}} or totals={'income': 3.5e9}."
-            )
-            raise PlanError(msg)
-        for name, wanted in self.totals.items():
-            numbers = list(wanted.values()) if isinstance(wanted, Mapping) else [wanted]
-            if not numbers or not all(is_number(number) for number in numbers):
-                msg = f"totals of {name!r} must be numbers, one for every category."
-                raise PlanError(msg)
-            if isinstance(wanted, Mapping) and not all(number > 0 for number in numbers):
-                msg = f"totals of {name!r} must be above 0: they are numbers of people."
-                raise PlanError(msg)
+        targets = read_targets(self.totals)
         low, high = self.lower, self.upper
         if not (is_number(low) and is_number(high) and 0 <= low < 1 < high):
             msg = f"lower ({low}) must be at least 0 and below 1, upper ({high}) above 1."
             raise PlanError(msg)
-        self._check_people()
-
-    def _check_people(self) -> None:
-        """Refuse categories of different columns that are not of the same number of people."""
-        people = {
-            name: sum(wanted.values())
-            for name, wanted in self.totals.items()
-            if isinstance(wanted, Mapping)
-        }
-        if people and not np.isclose(min(people.values()), max(people.values()), rtol=AGREES):
-            told = ", ".join(f"{name}: {number:,.6g}" for name, number in people.items())
-            msg = (
-                f"totals are of different numbers of people ({told}).\n\nHint: the totals of every"
-                " column of categories must add up to the same population."
-            )
+        if isinstance(self.replicates, str):
+            msg = "replicates must be a list of columns.\n\nHint: put the name into brackets."
             raise PlanError(msg)
+        _check_people(targets)
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the column of weights."""
-        return (self.column,)
+        """Return the column of weights, and named replicates of it."""
+        return (self.column, *(self.replicates or ()))
 
     def apply(self, table: Table, context: Context) -> FittedCalibrate:  # noqa: ARG002
         """Check the weights, and that every row has a declared category."""
         check_kinds(table.schema, (self.column,), NUMERIC, "weights are numbers.")
-        table.schema.check("totals", list(self.totals))
-        codes = table.codes((self.column, *self.totals))
-        weights = _present(codes[self.column])
-        if (weights < 0).any() or not weights.sum() > 0:
-            msg = (
-                f"column {self.column!r} cannot hold sampling weights: none may be below 0, and"
-                " they must add up to more than 0."
-            )
-            raise DataError(msg)
-        for name, wanted in self.totals.items():
-            _check_categories(codes[name], wanted)
-        return FittedCalibrate(self, table, codes)
+        targets, replicates = read_targets(self.totals), self._replicates(table)
+        table.schema.check("totals", columns_of(targets))
+        check_kinds(table.schema, replicates, NUMERIC, "replicate weights are numbers.")
+        codes = table.codes((self.column, *columns_of(targets), *replicates))
+        for name in (self.column, *replicates):
+            check_sampling_weights(codes[name])
+        for target in targets:
+            if target.labels:
+                Cells.of(target, codes).check()
+            else:
+                _check_numbers(codes[target.key])
+        return FittedCalibrate(self, table, codes, targets, replicates)
+
+    def _replicates(self, table: Table) -> tuple[str, ...]:
+        if self.replicates is None:
+            return replicates_of(table, self.column)
+        table.schema.check("replicates", self.replicates)
+        return tuple(self.replicates)
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
         """Return the promise of the totals."""
         told = {
-            "columns": [settings["column"], *settings["totals"]],
+            "columns": [settings["column"], *columns_of(read_targets(settings["totals"]))],
             "totals": settings["totals"],
         }
         return (Promise("calibrated-totals", "package", told),)
@@ -190,97 +185,99 @@ class Calibrate(Recipe):
         raise PlanError(msg)
 
 
-def _check_categories(column: Column, wanted: float | Mapping[str, float]) -> None:
-    if not isinstance(wanted, Mapping):
-        if column.labels is not None or column.missing.any():
-            msg = (
-                f"column {column.name!r} has one total, so it must hold numbers, none missing."
-                "\n\nHint: give the total of every category instead."
-            )
-            raise DataError(msg)
-        return
-    texts = _texts(column)
-    known = {str(category) for category in wanted}
-    if strangers := int(np.count_nonzero(~np.isin(texts, sorted(known)))):
+def _check_people(targets: Sequence[Target]) -> None:
+    """Refuse categories of different columns that are not of the same number of people."""
+    people = {target.key: target.people for target in targets if target.people is not None}
+    if people and not np.isclose(min(people.values()), max(people.values()), rtol=AGREES):
+        told = ", ".join(f"{name}: {number:,.6g}" for name, number in people.items())
         msg = (
-            f"{strangers} rows have a value of {column.name!r} without a declared total, or none."
-            "\n\nHint: give the total of every category of the released column, or leave it out."
+            f"totals are of different numbers of people ({told}).\n\nHint: the totals of every"
+            " column of categories must add up to the same population."
+        )
+        raise PlanError(msg)
+
+
+def _check_numbers(column: Column) -> None:
+    if column.labels is not None or column.missing.any():
+        msg = (
+            f"column {column.name!r} has one total, so it must hold numbers, none missing."
+            "\n\nHint: give the total of every category instead."
         )
         raise DataError(msg)
-    if absent := len(known - set(texts.tolist())):
-        msg = (
-            f"{absent} categories of {column.name!r} have a total, but no row: no weight can reach"
-            " it.\n\nHint: merge them with others."
-        )
-        raise DataError(msg)
-
-
-def _texts(column: Column) -> Any:
-    """Return the values as text, None where missing."""
-    if column.labels is not None:
-        every = np.array([*label_texts(column), None], dtype=object)
-        return every[np.where(column.missing, -1, column.values)]
-    texts = np.array([f"{value:g}" for value in column.numbers()], dtype=object)
-    texts[column.missing] = None
-    return texts
-
-
-def _present(column: Column) -> Floats:
-    """Return weights, 0 where one is missing: it stays missing."""
-    return np.where(column.missing, 0.0, column.numbers())
-
-
-def _sides(column: Column, wanted: float | Mapping[str, float]) -> list[Floats]:
-    """Return what each row adds to each total: whether it is in a category, or its number."""
-    if not isinstance(wanted, Mapping):
-        return [column.numbers()]
-    texts = _texts(column)
-    return [(texts == str(category)).astype(np.float64) for category in wanted]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedCalibrate(Fitted[Calibrate]):
     """The weights as they are."""
 
+    targets: tuple[Target, ...]
+    replicates: tuple[str, ...]
+
     def draw(self, context: Context) -> Drawn:
-        """Rake the weights to the totals."""
+        """Rake the weights to the totals, and every replicate weight as they were."""
         del context  # nothing is random
         recipe, name = self.recipe, self.recipe.column
-        sides, totals = [], []
-        for other, wanted in recipe.totals.items():
-            sides += _sides(self.codes[other], wanted)
-            totals += list(wanted.values()) if isinstance(wanted, Mapping) else [wanted]
-        raked = rake(
-            _present(self.codes[name]),
-            np.column_stack(sides),
-            np.array(totals, dtype=np.float64),
-            lower=recipe.lower,
-            upper=recipe.upper,
-        )
-        if raked is None:
-            msg = (
-                f"no weights in {name!r} reach the declared totals when each is multiplied by"
-                f" {recipe.lower} to {recipe.upper}.\n\nHint: check the totals, scale the weights"
-                " to the population first (reweight), or widen lower and upper."
-            )
-            raise DataError(msg)
-        column, settings = self.codes[name], recipe.settings()
-        if column.values.dtype.kind != "f":  # whole weights stay whole
-            raked = np.rint(raked)
-            settings["totals"] = self._reached(raked)
+        sides = np.column_stack([self._sides(target) for target in self.targets])
+        totals = np.array([number for target in self.targets for number in target.numbers])
+        raked = self._raked(name, sides, totals)
+        drawn = {name: raked} | {
+            other: self._raked(other, sides, totals) for other in self.replicates
+        }
+        settings = recipe.settings() | {"replicates": list(self.replicates)}
+        if raked.values.dtype.kind != "f":  # a few people more or less than was declared
+            settings["totals"] = {
+                target.key: target.written(reached(target, self.codes, raked.numbers()).tolist())
+                for target in self.targets
+            }
         return Drawn(
-            datasets=[Draw({name: column.with_values(raked.astype(column.values.dtype))})],
-            changed=(name,),
+            datasets=[Draw(drawn)],
+            changed=tuple(drawn),
             settings=settings,
             promises=recipe.implied(settings, None),
         )
 
-    def _reached(self, weights: Floats) -> dict[str, Any]:
-        """Return what whole weights add up to: a few people more or less than was declared."""
-        reached: dict[str, Any] = {}
-        for name, wanted in self.recipe.totals.items():
-            sums = [float(weights @ side) for side in _sides(self.codes[name], wanted)]
-            reached[name] = (
-                dict(zip(wanted, sums, strict=True)) if isinstance(wanted, Mapping) else sums[0]
+    def _sides(self, target: Target) -> Floats:
+        """Return what each row adds to each total: whether it is in a category, or its number."""
+        if target.labels:
+            return Cells.of(target, self.codes).sides()
+        return self.codes[target.key].numbers()[:, None]
+
+    def _raked(self, name: str, sides: Floats, totals: Floats) -> Column:
+        """Return a column of weights that add up to the totals."""
+        recipe, column = self.recipe, self.codes[name]
+        weights = np.where(column.missing, 0.0, column.numbers())  # a missing one stays missing
+        made = rake(weights, sides, totals, lower=recipe.lower, upper=recipe.upper)
+        if made is None and name != recipe.column:  # with a cluster left out more may be needed
+            made = rake(weights, sides, totals)
+        if made is None:
+            raise DataError(self._unreached(name, weights))
+        if column.values.dtype.kind == "f":
+            return column.with_values(made)
+        whole = np.rint(made)
+        missed = np.abs(whole @ sides - totals) / np.maximum(np.abs(totals), 1.0)
+        if missed.max() > WHOLE:
+            msg = (
+                f"the weights in {name!r} are whole numbers, and so small that they miss a total by"
+                f" more than {100 * WHOLE:g} % when they are rounded.\n\nHint: declare that they"
+                f' may have decimals: [columns.{name}] kind = "number".'
             )
-        return reached
+            raise DataError(msg)
+        return column.with_values(whole.astype(column.values.dtype))
+
+    def _unreached(self, name: str, weights: Floats) -> str:
+        """Say that totals are not reached, and which of them cannot be even by themselves."""
+        low, high = self.recipe.lower, self.recipe.upper
+        beyond = []
+        for target in self.targets:
+            numbers, sums = np.array(target.numbers), reached(target, self.codes, weights)
+            wrong = np.flatnonzero((numbers > high * sums) | (numbers < low * sums)).tolist()
+            if wrong and target.labels:
+                beyond.append(f"{target.key} ({target.named(wrong)})")
+            elif wrong and (self.codes[target.key].numbers() >= 0).all():
+                beyond.append(target.key)
+        alone = f" By themselves these are out of reach: {'; '.join(beyond)}." if beyond else ""
+        return (
+            f"no weights in {name!r} reach the declared totals when each is multiplied by {low} to"
+            f" {high}.{alone}\n\nHint: check the totals, scale the weights to the population first"
+            " (reweight), or widen lower and upper."
+        )

@@ -15,11 +15,13 @@ from veladura.base.context import Context
 from veladura.core.gates import MASKED
 from veladura.core.promise import Check, Evidence, Promise, listed
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
-from veladura.errors import DataError, PlanError
+from veladura.errors import PlanError
 from veladura.methods.masks.recode_rules import MOST_DIGITS, significant
+from veladura.methods.masks.replicate_weights import check_sampling_weights, replicates_of
 from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
+    from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -57,6 +59,7 @@ class Reweight(Recipe):
     Rows that another step left out take their weights with them. Scaling gives the rest back the
     size of the population (with ``rows``, about that size). Rounding makes people share their
     weight: one with many digits tells who someone is, and which rows belong to one household.
+    Replicate weights of the column (by their role) are multiplied by the same factors, row by row.
 
     Parameters
     ----------
@@ -139,16 +142,12 @@ class Reweight(Recipe):
     def apply(self, table: Table, context: Context) -> FittedReweight:  # noqa: ARG002
         """Check that the column holds weights."""
         check_kinds(table.schema, (self.column,), NUMERIC, "weights are numbers.")
-        codes = table.codes((self.column,))
-        weights = codes[self.column].numbers()
-        if (negative := int(np.count_nonzero(weights < 0))) or not np.nansum(weights) > 0:
-            msg = (
-                f"column {self.column!r} cannot hold sampling weights: {negative} values are below"
-                " 0, and the others must add up to more than 0.\n\nHint: name the column of the"
-                " weights."
-            )
-            raise DataError(msg)
-        return FittedReweight(self, table, codes)
+        replicates = replicates_of(table, self.column)
+        check_kinds(table.schema, replicates, NUMERIC, "replicate weights are numbers.")
+        codes = table.codes((self.column, *replicates))
+        for name in (self.column, *replicates):
+            check_sampling_weights(codes[name])
+        return FittedReweight(self, table, codes, replicates)
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
@@ -195,9 +194,19 @@ def _whole(weights: Floats, total: int) -> Ints:
     return each
 
 
+def _multiplied(column: Column, factor: Floats) -> Column:
+    """Return replicates of weights that were multiplied: exact ones would give these back."""
+    made = np.where(column.missing, 0.0, np.nan_to_num(column.numbers()) * factor)
+    if column.values.dtype.kind == "f":
+        return column.with_values(made)
+    return column.with_values(np.rint(made).astype(column.values.dtype))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedReweight(Fitted[Reweight]):
-    """The weights as they are."""
+    """The weights as they are, and the replicates that were made from them."""
+
+    replicates: tuple[str, ...]
 
     def draw(self, context: Context) -> Drawn:
         """Round and scale the weights."""
@@ -213,9 +222,13 @@ class FittedReweight(Fitted[Reweight]):
             scaled = _whole(scaled, round(total))
             total = float(scaled.sum())
         settings = {**recipe.settings(), "total": total}
+        drawn = {name: column.with_values(scaled)}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.where(weights > 0, scaled / weights, 0.0)
+        drawn |= {other: _multiplied(self.codes[other], factor) for other in self.replicates}
         return Drawn(
-            datasets=[Draw({name: column.with_values(scaled)})],
-            changed=(name,),
+            datasets=[Draw(drawn)],
+            changed=tuple(drawn),
             settings=settings,
             promises=recipe.implied(settings, None),
         )
