@@ -25,8 +25,8 @@ from veladura.errors import GateError, PlanError
 if TYPE_CHECKING:
     from veladura.plan.plan import Plan
     from veladura.plan.run import Outcome, Trial
+    from veladura.release.entry import Entry
     from veladura.release.intersected import Added
-    from veladura.release.series import Entry
 
 # Settings of steps that are lists or tables by column: those of columns a request leaves out go.
 BY_COLUMN = ("quasi_identifiers", "columns", "hierarchies", "critical", "limits", "domain", "order")
@@ -199,8 +199,9 @@ def _accepted(trial: Trial, plan: Plan) -> Trial:
 
 def _together(trials: Mapping[str, Trial]) -> tuple[list[str], list[str]]:
     """Return what releases tell together, in words, and the promises that they break."""
+    from veladura.release.entry import any_entry
     from veladura.release.intersected import either
-    from veladura.release.series import any_entry, together
+    from veladura.release.series import together
 
     key = secrets.token_bytes(32)
     entries = {
@@ -228,8 +229,8 @@ def _by_rows(
     first: str, second: str, trials: Mapping[str, Trial], entries: Mapping[str, Entry]
 ) -> tuple[list[str], list[str]]:
     """Return what the join of two releases tells, in words, and the promises that it breaks."""
+    from veladura.release.entry import KNOWN
     from veladura.release.linked import linked
-    from veladura.release.series import KNOWN
 
     told, broken = [], []
     for one, other in ((first, second), (second, first)):

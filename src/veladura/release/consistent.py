@@ -26,7 +26,8 @@ import pyarrow.parquet as pq
 from veladura.base.arrays import Ints
 from veladura.base.private_files import private_file, private_folder
 from veladura.errors import PlanError
-from veladura.release.series import Entry, Series, has_classes, hashed, people_of, text_of
+from veladura.release.entry import Entry, has_classes, hashed, people_of, text_of
+from veladura.release.series import Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from veladura.release.earlier import Groups, Judged, judged
 
 if TYPE_CHECKING:
-    from veladura.release.series import Entry
+    from veladura.release.entry import Entry
 
 Classes = Mapping[int, frozenset[int]]  # of each person; several for a person with several rows
 

@@ -16,7 +16,7 @@ import numpy as np
 from veladura.base.arrays import Ints
 
 if TYPE_CHECKING:
-    from veladura.release.series import Entry
+    from veladura.release.entry import Entry
 
 
 @dataclass(frozen=True)
