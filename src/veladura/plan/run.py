@@ -36,6 +36,7 @@ from veladura.plan.series import (
     held_against_past,
     past,
     remember,
+    reserved,
 )
 from veladura.plan.what_if import refuse_hopeless
 from veladura.release import custodian as keeper
@@ -68,6 +69,7 @@ __all__ = [
     "Trial",
     "account",
     "check",
+    "hand_out",
     "judge",
     "past",
     "refuse_requests",
@@ -232,8 +234,16 @@ def write(
     plan: Plan, custodian: Path, tried: Trial, *, force: bool = False, progress: Progress = silent
 ) -> Outcome:
     """Write a release that was tried, unless it fails a limit of the gate."""
-    clear_unfinished(plan.folder.parent)
     judge(tried, custodian)
+    with reserved([(plan, tried.entry)]):
+        return hand_out(plan, custodian, tried, force=force, progress=progress)
+
+
+def hand_out(
+    plan: Plan, custodian: Path, tried: Trial, *, force: bool = False, progress: Progress = silent
+) -> Outcome:
+    """Write a release that was tried, judged, and reserved in its series."""
+    clear_unfinished(plan.folder.parent)
     release, assessment, verdicts = tried.release, tried.assessment, tried.verdicts
     with progress("writing the release", 1) as advance:
         with new_tables(release, tried.table, plan.release.table, force=force):

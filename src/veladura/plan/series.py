@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +12,6 @@ from typing import TYPE_CHECKING
 from veladura.base.context import Progress, silent
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.release.folder import SUMS, file_hash
-from veladura.release.intersected import Added
 from veladura.release.series import Entry, Series, Together, refuse_broken
 
 if TYPE_CHECKING:
@@ -85,23 +86,62 @@ def held_against_past(plan: Plan, release: Release, table: Table) -> tuple[Entry
         return None, []
     series = Series(plan.custodian.series)
     entry = series.entry(release, table, plan.folder.name)
-    results = series.against(entry)
+    results, broken = _judged(plan, series, entry)
+    for result in results:
+        if result.worth_saying and not result.broken:
+            hint = "" if plan.custodian.consistent else result.hint
+            said = f"series {series.name!r}: {result}.{hint}"
+            warnings.warn(said, SeriesWarning, stacklevel=2)
+    return replace(entry, before=len(series.entries())), broken
+
+
+def _judged(
+    plan: Plan, series: Series, entry: Entry, beside: Sequence[Entry] = ()
+) -> tuple[list[Together], list[str]]:
+    """Return what a release tells with others, and the broken promises that its holder accepts."""
+    results = series.against(entry, beside)
     broken = refuse_broken(series, results, plan.custodian.breaks_earlier)
     for line in broken:
         msg = f"series {series.name!r}: a promise is broken, and accepted by the holder: {line}."
-        warnings.warn(msg, SeriesWarning, stacklevel=2)
-    for result in results:
-        unjudged = isinstance(result, Added) and result.unjudged and not result.broken
-        if entry.kind != "classes" or unjudged:
-            warnings.warn(f"series {series.name!r}: {result}.", SeriesWarning, stacklevel=2)
-    return entry, broken
+        warnings.warn(msg, SeriesWarning, stacklevel=3)
+    return results, broken
+
+
+@contextmanager
+def reserved(entries: Sequence[tuple[Plan, Entry | None]]) -> Iterator[None]:
+    """Write releases into the register of their series before they are handed out.
+
+    What cannot be remembered is not released. Those that other runs have written since these were
+    judged, and those of the same run, are judged now. A release that is not made is forgotten.
+    """
+    named = [(plan, entry) for plan, entry in entries if entry is not None]
+    if not named:
+        yield
+        return
+    series = Series(str(named[0][0].custodian.series))
+    with series.register.locked():
+        written = len(series.entries())
+        for place, (plan, entry) in enumerate(named):
+            if place or entry.before != written:
+                _judged(plan, series, entry, [earlier for _, earlier in named[:place]])
+        for place, (_, entry) in enumerate(named):
+            series.write(replace(entry, before=written + place))
+    try:
+        yield
+    except BaseException:
+        made = {entry.made for entry in series.entries() if entry.folder}
+        for _, entry in named:
+            if entry.made not in made:
+                series.register.forget(entry)
+        raise
 
 
 def remember(plan: Plan, release: Release, table: Table, entry: Entry) -> None:
-    """Write down a release that was made, for those that follow it."""
+    """Write down where a release is, for those that follow it."""
     series = Series(str(plan.custodian.series))
+    kept = next(one for one in series.entries() if one.made == entry.made)
     where, digest = str(plan.folder.resolve()), file_hash(plan.folder / SUMS)
-    series.write(replace(entry, folder=where, digest=digest))
+    series.write(replace(kept, folder=where, digest=digest))
     if plan.custodian.consistent and not plan.recipe.extends:
         from veladura.release.consistent import remember as keep_values
 
@@ -117,10 +157,12 @@ def past(plan: Plan, series: str | None = None) -> list[Together]:
             " plan."
         )
         raise PlanError(msg)
+    held = Series(name)
+    if not held.entries():
+        return []  # and no key is made: nothing is written
     table = plan.open()
     release = extension(plan, table)
     if release is None:
         release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads)
         release = consistent(plan, release, table)
-    held = Series(name)
     return held.against(held.entry(release, table, plan.folder.name))

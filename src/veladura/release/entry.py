@@ -42,8 +42,16 @@ class Entry:
         "classes", "rows" for synthetic or masked rows, or "private".
     alone
         Of released rows: hashes of what a single row of a dataset holds in the columns.
-    epsilon
+    epsilon, delta
         Of a private release.
+    exact
+        Hashes of the columns that were released exactly, one a row of ``person``: by them rows of
+        two releases are linked. None where no released row is a person's.
+    drawn, draws
+        The columns of people's own rows that were replaced or masked, and a hash of what a row of
+        the first dataset holds in them.
+    before
+        How many releases of the series it was held against.
     folder, digest
         Where it was written, and the digest of its checksums: what the next one may extend.
     identity
@@ -68,6 +76,11 @@ class Entry:
     kind: str = "classes"
     alone: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     epsilon: float = 0.0
+    delta: float = 0.0
+    exact: dict[str, Ints] = field(default_factory=dict, repr=False)
+    drawn: tuple[str, ...] = ()
+    draws: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    before: int = 0
     folder: str = ""
     digest: str = ""
     identity: tuple[str, ...] = ()
@@ -119,6 +132,7 @@ def entry_of(
         np.array(group),
         identity=identity_of(table),
         promised=promised,
+        exact={n: _held(key, data.arrow, [n]) for n in release.exact},
         home=None if home is None else _held(key, source.arrow, [home])[rows],
         values=values,
         source=source,
@@ -140,9 +154,14 @@ def any_entry(
         return entry_of(release, table, name, key, same_source=same_source)
     made = datetime.now(UTC).isoformat(timespec="microseconds")
     if release.rule.private:
-        spent = [float(p.settings["epsilon"]) for p in release.promises if "epsilon" in p.settings]
+        epsilon, delta = (
+            sum(float(p.settings[which]) for p in release.promises if which in p.settings)
+            for which in ("epsilon", "delta")
+        )
         none = np.empty(0, dtype=np.int64)
-        return Entry(name, made, 0, (), {}, none, none, kind="private", epsilon=sum(spent))
+        return Entry(
+            name, made, 0, (), {}, none, none, kind="private", epsilon=epsilon, delta=delta
+        )
     return _entry_of_rows(release, table, name, made, key, same_source=same_source)
 
 
@@ -161,10 +180,37 @@ def _entry_of_rows(
         alone |= set(values[rows == 1].tolist())
     own = _held(key, source.arrow, columns) if columns else np.zeros_like(person)
     single = np.array(sorted(alone), dtype=np.int64)
-    identity = identity_of(table)
+    exact, drawn, draws = _linkable(release, source, key)
     return Entry(
-        name, made, 0, columns, {}, person, own, kind="rows", alone=single, identity=identity
+        name,
+        made,
+        0,
+        columns,
+        {},
+        person,
+        own,
+        kind="rows",
+        alone=single,
+        exact=exact,
+        drawn=drawn,
+        draws=draws,
+        identity=identity_of(table),
     )
+
+
+def _linkable(
+    release: Release, source: Table, key: bytes
+) -> tuple[dict[str, Ints], tuple[str, ...], Ints]:
+    """Return what rows of people hold exactly, and what was drawn for them; hashes by row."""
+    dataset, draws = release.tables[0], np.empty(0, dtype=np.int64)
+    if dataset.rows is None or not release.exact:
+        return {}, (), draws
+    exact = {n: _held(key, source.arrow, [n]) for n in release.exact if n in source.names}
+    drawn = tuple(sorted(n for n in dataset.table.names if n in release.changed))
+    if drawn:
+        draws = np.zeros(source.rows, dtype=np.int64)
+        draws[np.asarray(dataset.rows)] = _held(key, dataset.table.arrow, drawn)
+    return exact, drawn, draws
 
 
 def _held(key: bytes, rows: pa.Table, columns: Sequence[str]) -> Ints:

@@ -5,27 +5,23 @@ person's equivalence class, with k, the columns and the levels; no value. Each r
 promise, and two together break it: people who share a class in one and another class in the other
 are fewer than in either (intersection attack).
 
-A release without classes promises nothing of groups, so nothing is refused; what two of them tell
-together is counted (`veladura.release.repeated`). Private releases add up their epsilon.
+A release without classes promises nothing of groups; what two of them tell together is counted
+(`veladura.release.repeated`), and refused where it breaks the k of an older one. Private releases
+add up their epsilon.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from veladura.base.private_files import private_file, private_folder, write_private
 from veladura.errors import GateError, PlanError
 from veladura.release.entry import Entry, any_entry
-from veladura.release.intersected import Added, added, added_to_all
+from veladura.release.intersected import added, added_to_all
+from veladura.release.register import Register
 from veladura.table.database.scratch import custodian_home
 
 if TYPE_CHECKING:
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "Series", "Together", "refuse_broken", "together"]
 
-KEY_FILE = "key"
 _NAME = re.compile(r"[\w][\w .-]{0,80}")
 
 
@@ -44,6 +39,18 @@ class Together(Protocol):
     @property
     def broken(self) -> int:
         """People for whom a promise is broken; none where nothing of groups was promised."""
+
+    @property
+    def worth_saying(self) -> bool:
+        """Whether the holder should hear of it though nothing is broken."""
+
+    @property
+    def hint(self) -> str:
+        """What the holder can do beforehand where nothing is broken, for the end of a warning."""
+
+    @property
+    def remedy(self) -> str:
+        """What the holder can do where a promise is broken."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +73,18 @@ class Series:
         """Where its entries are kept."""
         return (self.home or custodian_home()) / "series" / self.name
 
+    @property
+    def register(self) -> Register:
+        """The files of its entries."""
+        return Register(self.folder)
+
     def key(self) -> bytes:
         """Return the key of its hashes, made with the first release."""
-        path = private_folder(self.folder) / KEY_FILE
-        if not path.exists():
-            write_private(path, secrets.token_hex(32))
-        return bytes.fromhex(path.read_text(encoding="utf-8"))
+        return self.register.key()
 
     def entries(self) -> list[Entry]:
         """Return the releases so far, oldest first."""
-        found = []
-        for path in sorted(self.folder.glob("*.json")) if self.folder.exists() else []:
-            about = json.loads(path.read_text(encoding="utf-8"))
-            rows = pq.read_table(path.with_suffix(".parquet"))
-            arrays = {name: rows[name].drop_null().to_numpy() for name in rows.column_names}
-            columns, identity = tuple(about.pop("columns")), tuple(about.pop("identity", ()))
-            found.append(Entry(**about, columns=columns, identity=identity, **arrays))
-        return sorted(found, key=lambda entry: entry.made)
+        return self.register.read()
 
     def entry(self, release: Release, table: Table, name: str) -> Entry:
         """Return the entry of a new release.
@@ -101,9 +103,15 @@ class Series:
             raise PlanError(msg)
         return entry
 
-    def against(self, new: Entry) -> list[Together]:
-        """Return what a new release adds to each of those before, and to all of them."""
-        before = self.entries()
+    def against(self, new: Entry, beside: Sequence[Entry] = ()) -> list[Together]:
+        """Return what a new release adds to each of those before, and to all of them.
+
+        Parameters
+        ----------
+        beside
+            Others of the same day, which are not written yet.
+        """
+        before = [*self.entries(), *beside]
         if new.kind != "private":
             _refuse_others(self, before, new)
             joint = added_to_all([old for old in before if old.kind == "classes"], new)
@@ -113,40 +121,16 @@ class Series:
             return []
         from veladura.release.repeated import Repeated
 
-        spent = sum(old.epsilon for old in private) + new.epsilon
-        last = private[-1]
-        return [Repeated(f"{len(private)} private releases", last.made, epsilon=spent)]
+        epsilon = sum(old.epsilon for old in (*private, new))
+        delta = sum(old.delta for old in (*private, new))
+        if len(private) == 1:
+            return [Repeated(private[0].name, private[0].made, epsilon=epsilon, delta=delta)]
+        name = f"{private[-1].name} and {len(private) - 1:,} more"
+        return [Repeated(name, private[-1].made, epsilon=epsilon, delta=delta)]
 
-    def write(self, entry: Entry) -> Path:
+    def write(self, entry: Entry) -> None:
         """Remember a release: hashes and settings, no values."""
-        path = private_folder(self.folder) / f"{entry.made.replace(':', '')}.json"
-        arrays = {"person": entry.person, "group": entry.group}
-        if entry.kind == "rows":
-            arrays["alone"] = entry.alone
-        longest = max(array.size for array in arrays.values())
-        padded = {
-            name: pa.concat_arrays(
-                [pa.array(array, pa.int64()), pa.nulls(longest - array.size, pa.int64())]
-            )
-            for name, array in arrays.items()
-        }
-        with private_file(path.with_suffix(".parquet")) as stream:
-            pq.write_table(pa.table(padded), stream)
-        about = {
-            "name": entry.name,
-            "made": entry.made,
-            "k": entry.k,
-            "columns": list(entry.columns),
-            "levels": entry.levels,
-            "kind": entry.kind,
-            "epsilon": entry.epsilon,
-            "folder": entry.folder,
-            "digest": entry.digest,
-            "identity": list(entry.identity),
-            "promised": entry.promised,
-        }
-        write_private(path, json.dumps(about, indent=2) + "\n")
-        return path
+        self.register.write(entry)
 
 
 def together(old: Entry, new: Entry) -> Together:
@@ -167,7 +151,8 @@ def _refuse_others(series: Series, before: Sequence[Entry], new: Entry) -> None:
             f"people are told by {here} here, and by {then} in {other[-1].name!r} of the series"
             f" {series.name!r}: nobody can say who is in both.\n\nHint: give the columns that"
             ' identified people then the role "person" or "identifier", and no other; what is not'
-            ' to be released can have the role "dropped".'
+            ' to be released can have the role "dropped". If a column has another name now, give'
+            " it the name of then in the source."
         )
         raise PlanError(msg)
 
@@ -184,17 +169,14 @@ def refuse_broken(series: Series, results: Sequence[Together], accepted: str = "
     -------
     What is broken and accepted, in numbers of people.
     """
-    broken = [result for result in results if isinstance(result, Added) and result.broken]
+    broken = [result for result in results if result.broken]
     if accepted or not broken:
         return [str(result) for result in broken]
     worst = max(broken, key=lambda result: result.broken)
-    levels = ", ".join(f"{name} = {level}" for name, level in worst.levels.items())
-    same = f"levels = {{{levels}}} in the k-anonymity step" if levels else "the same generalisation"
     lines = "".join(f"\n  - {result}" for result in broken)
     msg = (
         f"together with earlier releases of the series {series.name!r} this one breaks a promise:"
-        f"{lines}\nNothing was released.\n\nHint: release the same generalisation as before"
-        f" ({same}), the k that was promised then (k = {worst.k}) or a larger one, or columns that"
-        ' were released before only; or accept it with a reason: [custodian] breaks_earlier = "..."'
+        f"{lines}\nNothing was released.\n\nHint: {worst.remedy}; or accept it with a reason:"
+        ' [custodian] breaks_earlier = "..."'
     )
     raise GateError(msg)
