@@ -30,6 +30,7 @@ from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.plan.series import (
     SeriesWarning,
+    check_series,
     consistent,
     extended_folder,
     extension,
@@ -112,6 +113,7 @@ def check(plan: Plan, *, force: bool = False) -> Path:
     check_folder(plan.folder, force=force)
     custodian = keeper.place(plan.folder, plan.custodian_folder)
     keeper.refuse_existing(custodian, force=force)
+    check_series(plan)
     check_gate(plan.gate)
     _check_gate_intruders(plan)
     if plan.gate and any(step.private for step in plan.steps):

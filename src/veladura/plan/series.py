@@ -24,6 +24,12 @@ class SeriesWarning(VeladuraWarning):
     """What a release tells together with an earlier one of its series, where nothing forbids it."""
 
 
+def check_series(plan: Plan) -> None:
+    """Refuse a register that is not whole, before anything is drawn or charged."""
+    if plan.custodian.series:
+        Series(plan.custodian.series).entries()
+
+
 def extension(plan: Plan, table: Table, progress: Progress = silent) -> Release | None:
     """Return a release that extends the last one of the series, where a plan asks for it."""
     folder = extended_folder(plan)
@@ -67,10 +73,11 @@ def consistent(plan: Plan, release: Release, table: Table) -> Release:
     if words := keeping.not_kept(series):
         warnings.warn(f"series {series.name!r}: {words}", SeriesWarning, stacklevel=2)
     made, number = keeping.consistent(release, table, series)
-    if number:
+    if number is not None:
         warnings.warn(
             f"series {plan.custodian.series!r}: {number:,} of {made.tables[0].table.rows:,} rows"
-            " have not changed since the last release and keep the values released then.",
+            " have not changed since an earlier release in what is drawn, and keep the values"
+            " released then.",
             SeriesWarning,
             stacklevel=2,
         )

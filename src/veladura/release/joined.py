@@ -7,13 +7,9 @@ than k rows that can be the person's: those of the class that have the same valu
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
-
-from veladura.base.arrays import Ints
 
 if TYPE_CHECKING:
     from veladura.release.entry import Entry
@@ -60,25 +56,25 @@ def found_by(classes: Entry, rows: Entry) -> set[int]:
     return found
 
 
-def drawn_twice(first: Entry, second: Entry) -> tuple[tuple[str, ...], set[int]]:
+def drawn_twice(first: Entry, second: Entry) -> tuple[tuple[str, ...], set[int], set[int]]:
     """Return the columns that two releases drew for the same people, and people with two draws.
 
-    Their rows are alone in either file by the columns that both release exactly, and hold different
-    values in what was drawn.
+    The last are those of them whose rows are the same, and alone in either file, by the columns
+    that both release exactly.
     """
     columns = tuple(name for name in first.drawn if name in second.drawn)
-    by = shared_exact(first, second)
-    if not columns or not by:
-        return columns, set()
-    one, other = _alone(first, by), _alone(second, by)
+    if not columns:
+        return columns, set(), set()
+    draws = _draws(first), _draws(second)
     same_columns = set(first.drawn) == set(second.drawn)
-    return columns, {
-        first_person
-        for values, (first_person, draw) in one.items()
-        if values in other
-        and other[values][0] == first_person
-        and not (same_columns and other[values][1] == draw)
+    twice = {
+        person
+        for person in draws[0].keys() & draws[1].keys()
+        if not (same_columns and draws[0][person] & draws[1][person])
     }
+    by = shared_exact(first, second)
+    one, other = _alone(first, by), _alone(second, by)
+    return columns, twice, {p for v, p in one.items() if other.get(v) == p and p in twice}
 
 
 def cells(entry: Entry, columns: Sequence[str]) -> Iterable[tuple[int, ...]]:
@@ -86,14 +82,19 @@ def cells(entry: Entry, columns: Sequence[str]) -> Iterable[tuple[int, ...]]:
     return zip(*(entry.exact[name].tolist() for name in columns), strict=True)
 
 
-def _alone(entry: Entry, by: Sequence[str]) -> dict[tuple[int, ...], tuple[int, int]]:
-    """Return the person and the draw of rows that are alone by some exact columns."""
-    draws: Ints = entry.draws if entry.draws.size else np.zeros_like(entry.person)
-    rows = list(zip(cells(entry, by), entry.person.tolist(), draws.tolist(), strict=True))
-    times: defaultdict[tuple[int, ...], int] = defaultdict(int)
-    for values, _, _ in rows:
-        times[values] += 1
-    return {values: (person, draw) for values, person, draw in rows if times[values] == 1}
+def _draws(entry: Entry) -> dict[int, set[int]]:
+    """Return what was drawn for each person, as hashes."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for person, draw in zip(entry.person.tolist(), entry.draws.tolist(), strict=True):
+        found[person].add(draw)
+    return found
+
+
+def _alone(entry: Entry, by: Sequence[str]) -> dict[tuple[int, ...], int]:
+    """Return the person of rows that are alone by some exact columns."""
+    rows = list(zip(cells(entry, by), entry.person.tolist(), strict=True)) if by else []
+    times = Counter(values for values, _ in rows)
+    return {values: person for values, person in rows if times[values] == 1}
 
 
 def _among(people: dict[tuple[int, ...], set[int]], held: set[tuple[int, ...]]) -> set[int]:

@@ -49,8 +49,9 @@ class Repeated:
         Whether the k-anonymous one is the older one: its promise is broken.
     by
         The columns by which rows of both are linked.
-    drawn, twice
-        The columns that both drew for the same people, and the linked people with two draws.
+    drawn, twice, linked
+        The columns that both drew for the same people, the people with two draws, and those of
+        them whose rows are linked.
     why
         What could not be counted, and why.
     """
@@ -72,6 +73,7 @@ class Repeated:
     by: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
     twice: int = 0
+    linked: int = 0
     why: str = ""
 
     @property
@@ -131,9 +133,11 @@ class Repeated:
         """How many people have two draws, which tell more than one."""
         if not self.twice:
             return ""
+        by = f" by {', '.join(self.by)}" if self.by else ""
         return (
-            f"; {', '.join(self.drawn)} of {self.twice:,} people has two draws, in rows that are"
-            f" linked by {', '.join(self.by)}: their mean is nearer to the truth than one"
+            f"; {self.twice:,} people in both have two draws of {', '.join(self.drawn)}, whose mean"
+            f" is nearer to the truth than one ({self.linked:,} of them in rows that are the same,"
+            f" and alone in both files{by})"
         )
 
 
@@ -146,8 +150,8 @@ def repeated(old: Entry, new: Entry) -> Repeated:
     by = shared_exact(old, new)
     if old.kind != new.kind:
         return _of_classes(old, new, by)
-    drawn, twice = drawn_twice(old, new)
-    about = Repeated(old.name, old.made, by=by, drawn=drawn, twice=len(twice))
+    drawn, twice, same = drawn_twice(old, new)
+    about = Repeated(old.name, old.made, by=by, drawn=drawn, twice=len(twice), linked=len(same))
     if not (old.columns and new.columns):
         why = "no released column is one that an intruder is said to know; nothing is counted"
         return replace(about, why=why)
