@@ -1,12 +1,15 @@
 """Attack: two recipients of one office, one with classes, the other with rows and a common column.
 
 The first file has classes of ages and ZIP codes with exact costs; the second has no classes: the
-exact costs, noisy incomes, and the employer of each person. Somebody who knows where people work
-finds them in the second file, reads off the costs, and looks them up in the first. The office
-refuses to hand out both when this attack finds somebody; the number is that of the attack.
+exact costs, noisy incomes, and the employer of each person. Somebody who knows people's ages, ZIP
+codes and employers takes the costs of an employer's people from the second file, and looks for them
+in the class of a person in the first. The office refuses to hand out both when fewer than k rows
+are left for somebody; the number is that of the attack.
 """
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -76,16 +79,27 @@ def released(tmp_path, plan):
     return files["classes"], files["rows"]
 
 
+def covers(group, age, zip_):
+    """Return whether a released class is that of a person."""
+    ages = [int(n) for n in re.findall(r"\d+", group[0])]
+    in_age = age == ages[0] if len(ages) == 1 else ages[0] <= age < ages[1]
+    return in_age and zip_.startswith(group[1].rstrip("*"))
+
+
 def attacked(people, classes, rows):
-    """Return whom the attack finds: right about the class, with fewer than k others in doubt."""
-    at_work = rows.groupby(rows["employer"].astype(str))["cost"].agg(list)
-    in_classes = classes["cost"].value_counts()
-    everywhere = rows["cost"].value_counts()
+    """Return whom the attack leaves among fewer than five rows of their class, rightly."""
+    at_work = rows.groupby(rows["employer"].astype(str))["cost"].agg(set)
+    files = {
+        group: frame["cost"].tolist()
+        for group, frame in classes.astype({"age": str, "zip": str}).groupby(["age", "zip"])
+    }
     found = 0
-    for employer, cost in people[["employer", "cost"]].itertuples(index=False):
-        candidates = at_work.get(employer, [])
-        alone = in_classes.get(cost, 0) == 1 and everywhere.get(cost, 0) == 1
-        found += len(candidates) < 5 and cost in candidates and alone
+    for age, zip_, employer, cost in people[["age", "zip", "employer", "cost"]].itertuples(
+        index=False
+    ):
+        (group,) = (group for group in files if covers(group, age, str(zip_)))
+        left = [other for other in files[group] if other in at_work[employer]]
+        found += cost in left and len(left) < 5
     return found
 
 
@@ -100,16 +114,25 @@ def test_what_the_office_refuses_is_what_the_attack_finds(tmp_path, monkeypatch)
     assert not (tmp_path / "out").exists()
 
 
-def test_costs_that_people_share_link_nobody(tmp_path, monkeypatch):
+def test_costs_that_are_all_the_same_link_nobody(tmp_path, monkeypatch):
+    """The control: every person of a class has the cost of everybody else's."""
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
+    people = office(tmp_path, rounded=True)
+    people["cost"] = 1_000
+    people.to_csv(tmp_path / "people.csv", index=False)
+    plan = read_plan(tmp_path / "plan.toml")
+    assert attacked(people, *released(tmp_path, plan)) == 0
+    outcomes, (told,) = run_requests(plan)
+    assert list(outcomes) == ["classes", "rows"]
+    assert "nobody is among fewer than k = 5 by cost" in told
+
+
+def test_costs_that_few_share_are_refused_with_the_number_of_the_attack(tmp_path, monkeypatch):
+    """Rounded to thousands a cost is no name, and still takes people out of their class."""
     monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
     people = office(tmp_path, rounded=True)
     plan = read_plan(tmp_path / "plan.toml")
-    classes, rows = released(tmp_path, plan)
-    lone = attacked(people, classes, rows)
-    if lone:  # a cost that one person has links that person whatever is rounded
-        with pytest.raises(GateError, match=f"{lone:,} people of classes"):
-            run_requests(plan)
-        return
-    outcomes, told = run_requests(plan)
-    assert list(outcomes) == ["classes", "rows"]
-    assert len(told) == 1
+    found = attacked(people, *released(tmp_path, plan))
+    assert 0 < found < 400
+    with pytest.raises(GateError, match=f"{found:,} people of classes"):
+        run_requests(plan)

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import veladura as vd
@@ -172,7 +173,7 @@ def test_the_home_holds_no_original_value(home):
     run(plan(home, "one", "year1.csv"))
     (path,) = (home / "home").rglob("*.values.parquet")
     kept = pd.read_parquet(path)
-    assert list(kept.columns) == ["(key)", "(dataset)", "income"]
+    assert list(kept.columns) == ["(key)", "(part)", "(dataset)", "income"]
     released = pd.concat(
         [pd.read_csv(file) for file in sorted((home / "out" / "one").rglob("dataset*.csv"))]
     )
@@ -221,3 +222,50 @@ def test_an_earlier_release_that_kept_nothing_is_told_not_passed_over(tmp_path, 
     said_of(plan(tmp_path, "four", "year2.csv", custodian=plain))
     told = said_of(plan(tmp_path, "five", "year2.csv"))
     assert re.search(r"'four' of [-0-9]+ kept no values.*values of the release before", told)
+
+
+def test_people_who_are_a_year_older_keep_what_was_drawn(home):
+    """Everybody's age changes every year, incomes do not: three noisy years are no nearer.
+
+    Some are not in the second year, and the rows have another order every time. The control is a
+    series that is not consistent: its mean of three is nearer.
+    """
+    first, _ = years(home)
+    noise = 'columns = ["income"]\nscale = 0.3'
+    errors = {}
+    for name, custodian in (("kept", SERIES), ("free", 'series = "free"')):
+        settings = {"custodian": custodian, "method": "noise", "settings": noise}
+        found = []
+        for year, part in enumerate((first, first.iloc[50:], first)):
+            file = f"{name}{year}.csv"
+            source = part.sample(frac=1, random_state=year).assign(age=part.age + year)
+            source.to_csv(home / file, index=False)
+            outcome, said = warned(plan(home, f"{name}{year}", file, **settings))
+            found.append(incomes(outcome, source.reset_index(drop=True), 0))
+            if name == "kept" and year:
+                assert f"{len(part)} of {len(part)} rows have not changed" in said
+                assert "two draws" not in said
+        if name == "free":
+            assert "600 people in both have two draws of income" in said
+        truth = first.set_index("id").income
+        mean = pd.concat(found, axis=1).mean(axis=1)[truth.index]
+        once = found[0][truth.index]
+        errors[name] = float(np.sqrt(((mean - truth) ** 2).mean() / ((once - truth) ** 2).mean()))
+    assert errors["kept"] == pytest.approx(1.0, abs=1e-12)
+    assert errors["free"] < 0.85
+
+
+def test_rows_of_a_person_that_differ_in_what_stays_keep_their_own_values(home):
+    """Two jobs of the same income: each keeps its value, in whatever order they come."""
+    from veladura.release.kept_values import KEY, PART, places_of
+
+    old = pa.table({KEY: [11, 12, 13], PART: [5, 5, 6]})
+    assert places_of(old, np.array([12, 11]), np.array([5, 5])).tolist() == [1, 0]
+    # one of them is as it was, the other has changed elsewhere: it gets the row that is left
+    assert places_of(old, np.array([99, 12]), np.array([5, 5])).tolist() == [0, 1]
+    # a third one of the same income is drawn
+    assert sorted(places_of(old, np.array([98, 99, 97]), np.array([5, 5, 5])).tolist()) == [
+        -1,
+        0,
+        1,
+    ]

@@ -25,8 +25,8 @@ from veladura.errors import GateError, PlanError
 if TYPE_CHECKING:
     from veladura.plan.plan import Plan
     from veladura.plan.run import Outcome, Trial
+    from veladura.release.entry import Entry
     from veladura.release.intersected import Added
-    from veladura.release.series import Entry
 
 # Settings of steps that are lists or tables by column: those of columns a request leaves out go.
 BY_COLUMN = ("quasi_identifiers", "columns", "hierarchies", "critical", "limits", "domain", "order")
@@ -100,7 +100,8 @@ def run_requests(
     The outcome of each request, and what any two releases of which one has no classes tell
     together, in words.
     """
-    from veladura.plan.run import check, judge, tried, write
+    from veladura.plan.run import check, hand_out, judge, tried
+    from veladura.plan.series import reserved
 
     plans = plans_of(plan)
     places = {name: check(each, force=force) for name, each in plans.items()}
@@ -112,10 +113,11 @@ def run_requests(
         _refuse(broken, plan.custodian.breaks_earlier)
         told = [*told, *(f"{line}: accepted by the holder" for line in broken)]
         trials = {name: _accepted(trial, plan) for name, trial in trials.items()}
-    outcomes = {
-        name: write(each, places[name], trials[name], force=force, progress=progress)
-        for name, each in plans.items()
-    }
+    with reserved([(each, trials[name].entry) for name, each in plans.items()]):
+        outcomes = {
+            name: hand_out(each, places[name], trials[name], force=force, progress=progress)
+            for name, each in plans.items()
+        }
     return outcomes, told
 
 
@@ -199,8 +201,9 @@ def _accepted(trial: Trial, plan: Plan) -> Trial:
 
 def _together(trials: Mapping[str, Trial]) -> tuple[list[str], list[str]]:
     """Return what releases tell together, in words, and the promises that they break."""
+    from veladura.release.entry import any_entry
     from veladura.release.intersected import either
-    from veladura.release.series import any_entry, together
+    from veladura.release.series import together
 
     key = secrets.token_bytes(32)
     entries = {
@@ -214,9 +217,10 @@ def _together(trials: Mapping[str, Trial]) -> tuple[list[str], list[str]]:
             if result.broken:
                 broken.append(_in_classes(f"{first} and {second}", result))
             continue
-        repeated = together(entries[first], entries[second])
-        told.append(f"{first} and {second}: {str(repeated).split(': ', 1)[1]}")
         lines, found = _by_rows(first, second, trials, entries)
+        if not found:
+            said = str(together(entries[first], entries[second]))
+            told.append(f"{first} and {second}: {said.split(': ', 1)[1]}")
         told += lines
         broken += found
     if not broken:
@@ -228,30 +232,29 @@ def _by_rows(
     first: str, second: str, trials: Mapping[str, Trial], entries: Mapping[str, Entry]
 ) -> tuple[list[str], list[str]]:
     """Return what the join of two releases tells, in words, and the promises that it breaks."""
+    from veladura.release.joined import found_by, shared_exact
     from veladura.release.linked import linked
-    from veladura.release.series import KNOWN
 
     told, broken = [], []
     for one, other in ((first, second), (second, first)):
         if entries[one].kind == "private" or entries[other].kind != "rows":
             continue
-        source = trials[one].table.fetched()
-        known, k = trials[other].table.schema.of_role(*KNOWN), entries[one].k
-        found = linked(trials[one].release, trials[other].release, source, known, max(k, 2))
-        if found is None or not found.people:
-            continue
-        by = ", ".join(found.by)
-        if k and found.found:
+        k = entries[one].k
+        if k and (people := found_by(entries[one], entries[other])):
+            by = ", ".join(shared_exact(entries[one], entries[other]))
             broken.append(
-                f"{one} and {other}: {found.found:,} people of {one} are found in {other} by what"
-                f" an intruder knows, among fewer than k = {k}, and their rows by {by}, which both"
+                f"{one} and {other}: {len(people):,} people of {one} are found in {other} by what"
+                f" an intruder knows, and in {one} among fewer than k = {k} by {by}, which both"
                 " release exactly"
             )
-        elif found.column and one == first:
+        if k or one != first:
+            continue
+        found = linked(trials[one].release, trials[other].release, trials[one].table.fetched())
+        if found is not None and found.people and found.column:
             told.append(
-                f"{one} and {other}: {found.people:,} people are linked by {by}; {found.column} of"
-                f" {found.near_both:,} of them is within 10 % of the mean of both files"
-                f" ({found.near_one:,} of one file alone)"
+                f"{one} and {other}: {found.people:,} people are linked by {', '.join(found.by)};"
+                f" {found.column} of {found.near_both:,} of them is within 10 % of the mean of both"
+                f" files ({found.near_one:,} of one file alone)"
             )
     return told, broken
 

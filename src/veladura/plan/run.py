@@ -28,9 +28,20 @@ from veladura.plan.accounting import (
 )
 from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
+from veladura.plan.series import (
+    SeriesWarning,
+    check_series,
+    consistent,
+    extended_folder,
+    extension,
+    held_against_past,
+    past,
+    remember,
+    reserved,
+)
 from veladura.plan.what_if import refuse_hopeless
 from veladura.release import custodian as keeper
-from veladura.release.folder import SUMS, check_folder, clear_unfinished, file_hash
+from veladura.release.folder import check_folder, clear_unfinished
 from veladura.release.gate import (
     Verdict,
     check_gate,
@@ -40,9 +51,7 @@ from veladura.release.gate import (
     require,
     with_defaults,
 )
-from veladura.release.intersected import Added
 from veladura.release.package import leave_report, save
-from veladura.release.series import Entry, Series, Together, refuse_broken
 from veladura.release.tables import new_tables
 
 if TYPE_CHECKING:
@@ -50,7 +59,28 @@ if TYPE_CHECKING:
     from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
     from veladura.measures.exact import ExactFacts
+    from veladura.release.series import Entry
     from veladura.table.table import Table
+
+
+__all__ = [
+    "NotJudgedWarning",
+    "Outcome",
+    "SeriesWarning",
+    "Trial",
+    "account",
+    "check",
+    "hand_out",
+    "judge",
+    "past",
+    "refuse_requests",
+    "refuse_unconfirmed",
+    "rehearse",
+    "rehearsed",
+    "run",
+    "tried",
+    "write",
+]
 
 
 @dataclass(frozen=True)
@@ -83,6 +113,7 @@ def check(plan: Plan, *, force: bool = False) -> Path:
     check_folder(plan.folder, force=force)
     custodian = keeper.place(plan.folder, plan.custodian_folder)
     keeper.refuse_existing(custodian, force=force)
+    check_series(plan)
     check_gate(plan.gate)
     _check_gate_intruders(plan)
     if plan.gate and any(step.private for step in plan.steps):
@@ -141,7 +172,7 @@ def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False
     _check_knowledge(plan, table)
     refuse_hopeless(plan, table)
     account(plan, table)
-    if (folder := _extended_folder(plan)) is not None:
+    if (folder := extended_folder(plan)) is not None:
         from veladura.release.extending import fit_extension
 
         context = context_of(
@@ -205,8 +236,16 @@ def write(
     plan: Plan, custodian: Path, tried: Trial, *, force: bool = False, progress: Progress = silent
 ) -> Outcome:
     """Write a release that was tried, unless it fails a limit of the gate."""
-    clear_unfinished(plan.folder.parent)
     judge(tried, custodian)
+    with reserved([(plan, tried.entry)]):
+        return hand_out(plan, custodian, tried, force=force, progress=progress)
+
+
+def hand_out(
+    plan: Plan, custodian: Path, tried: Trial, *, force: bool = False, progress: Progress = silent
+) -> Outcome:
+    """Write a release that was tried, judged, and reserved in its series."""
+    clear_unfinished(plan.folder.parent)
     release, assessment, verdicts = tried.release, tried.assessment, tried.verdicts
     with progress("writing the release", 1) as advance:
         with new_tables(release, tried.table, plan.release.table, force=force):
@@ -223,14 +262,8 @@ def write(
                 standing=tried.standing,
             )
         advance()
-    if tried.entry is not None and plan.custodian.series:
-        series = Series(plan.custodian.series)
-        where = str(plan.folder.resolve())
-        series.write(replace(tried.entry, folder=where, digest=file_hash(plan.folder / SUMS)))
-        if plan.custodian.consistent and not plan.recipe.extends:
-            from veladura.release.consistent import remember
-
-            remember(release, tried.table, series, tried.entry)
+    if tried.entry is not None:
+        remember(plan, release, tried.table, tried.entry)
     return Outcome(release, assessment, verdicts, plan.folder, custodian, tried.standing)
 
 
@@ -267,7 +300,7 @@ def tried(
     _check_knowledge(plan, table)
     refuse_hopeless(plan, table)
     facts = account(plan, table)
-    release = _extension(plan, table, progress)
+    release = extension(plan, table, progress)
     if release is None:
         release = plan.recipe.protect(
             table,
@@ -277,9 +310,9 @@ def tried(
             ledger=ledger or ledger_of(plan, table),
             unsafe_repeatable=unsafe_repeatable,
         )
-        release = _consistent(plan, release, table)
+        release = consistent(plan, release, table)
     standing = standing_of(plan, table, release, facts)
-    entry, broken = _held_against_past(plan, release, table)
+    entry, broken = held_against_past(plan, release, table)
     if broken:
         standing = with_broken(standing, plan.custodian.breaks_earlier)
     assessment = assess(
@@ -317,101 +350,3 @@ def _warn_of_defaults(plan: Plan, assessment: Assessment) -> None:
             NotJudgedWarning,
             stacklevel=3,
         )
-
-
-def _extension(plan: Plan, table: Table, progress: Progress = silent) -> Release | None:
-    """Return a release that extends the last one of the series, where a plan asks for it."""
-    folder = _extended_folder(plan)
-    if folder is None:
-        return None
-    from veladura.release.extending import extend
-
-    release = extend(
-        plan.recipe,
-        table,
-        folder,
-        plan.run.seed,
-        threads=plan.run.threads,
-        progress=progress,
-    )
-    warnings.warn(
-        f"series {plan.custodian.series!r}: this release extends the one in {folder}: its people"
-        " keep their numbers and their rows, and rows of new waves are added.",
-        SeriesWarning,
-        stacklevel=2,
-    )
-    return release
-
-
-def _extended_folder(plan: Plan) -> Path | None:
-    """Return the folder of the release that this one extends, if it is to extend any."""
-    if not (plan.custodian.consistent and plan.recipe.extends):
-        return None
-    from veladura.release.extending import last_release
-
-    return last_release(Series(str(plan.custodian.series)), plan.folder)
-
-
-def _consistent(plan: Plan, release: Release, table: Table) -> Release:
-    """Return the release with the values of the last one where a plan asks for it."""
-    if not plan.custodian.consistent or plan.recipe.extends:
-        return release
-    from veladura.release.consistent import consistent, not_kept
-
-    series = Series(str(plan.custodian.series))
-    if words := not_kept(series):
-        warnings.warn(f"series {series.name!r}: {words}", SeriesWarning, stacklevel=2)
-    made, number = consistent(release, table, series)
-    if number:
-        warnings.warn(
-            f"series {plan.custodian.series!r}: {number:,} of {made.tables[0].table.rows:,} rows"
-            " have not changed since the last release and keep the values released then.",
-            SeriesWarning,
-            stacklevel=2,
-        )
-    return made
-
-
-def _held_against_past(
-    plan: Plan, release: Release, table: Table
-) -> tuple[Entry | None, list[str]]:
-    """Return the release as its series remembers it, and what it breaks with the holder's word.
-
-    One that breaks an older promise without it is refused.
-    """
-    if not plan.custodian.series:
-        return None, []
-    series = Series(plan.custodian.series)
-    entry = series.entry(release, table, plan.folder.name)
-    results = series.against(entry)
-    broken = refuse_broken(series, results, plan.custodian.breaks_earlier)
-    for line in broken:
-        msg = f"series {series.name!r}: a promise is broken, and accepted by the holder: {line}."
-        warnings.warn(msg, SeriesWarning, stacklevel=2)
-    for result in results:
-        unjudged = isinstance(result, Added) and result.unjudged and not result.broken
-        if entry.kind != "classes" or unjudged:
-            warnings.warn(f"series {series.name!r}: {result}.", SeriesWarning, stacklevel=2)
-    return entry, broken
-
-
-class SeriesWarning(VeladuraWarning):
-    """What a release tells together with an earlier one of its series, where nothing forbids it."""
-
-
-def past(plan: Plan, series: str | None = None) -> list[Together]:
-    """Return what the release of a plan would add to those of a series; nothing is written."""
-    name = series or plan.custodian.series
-    if not name:
-        msg = (
-            'no series is named.\n\nHint: --against NAME, or series = "NAME" in [custodian] of the'
-            " plan."
-        )
-        raise PlanError(msg)
-    table = plan.open()
-    release = _extension(plan, table)
-    if release is None:
-        release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads)
-        release = _consistent(plan, release, table)
-    held = Series(name)
-    return held.against(held.entry(release, table, plan.folder.name))

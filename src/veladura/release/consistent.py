@@ -1,12 +1,14 @@
 """Consistent releases: whoever has not changed since the last one keeps the released values.
 
 Two draws for the same person tell more than one: noise averages out, and values that come out twice
-are believed. In a consistent series a row whose person and original values are those of the last
-release gets the values that were released then, in every dataset; changed and new people are drawn.
-What this tells in turn: whose values differ between two releases has changed.
+are believed. In a consistent series a row whose person and original values are those of an earlier
+release gets the values that were released then, in every dataset. So does a row whose person has
+the same original values in the columns that are drawn, where others changed: everybody is a year
+older every year. Changed and new people are drawn. What this tells in turn: whose released values
+differ between two releases has changed in these columns.
 
-The custodian's home keeps for every row a keyed hash of the person with all original values, beside
-the values that were released; no original value.
+The custodian's home keeps for every row a keyed hash of the person with all original values, and
+one with those of the drawn columns, beside the values that were released; no original value.
 """
 
 from __future__ import annotations
@@ -25,8 +27,19 @@ import pyarrow.parquet as pq
 
 from veladura.base.arrays import Ints
 from veladura.base.private_files import private_file, private_folder
-from veladura.errors import PlanError
-from veladura.release.series import Entry, Series, has_classes, hashed, people_of, text_of
+from veladura.errors import PlanError, PromiseError
+from veladura.release.entry import Entry, has_classes, hashed, people_of, text_of
+from veladura.release.kept_values import (
+    DATASET,
+    KEY,
+    OWN,
+    PART,
+    files_of,
+    places_of,
+    values_of,
+)
+from veladura.release.register import VALUES
+from veladura.release.series import Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +47,8 @@ if TYPE_CHECKING:
     from veladura.core.release import Dataset, Release
     from veladura.table.table import Table
 
-KEY, DATASET, ENDING = "(key)", "(dataset)", ".values"
 
-
-def consistent(release: Release, table: Table, series: Series) -> tuple[Release, int]:
+def consistent(release: Release, table: Table, series: Series) -> tuple[Release, int | None]:
     """Return a release with the values of the last one for rows that have not changed.
 
     Parameters
@@ -47,20 +58,30 @@ def consistent(release: Release, table: Table, series: Series) -> tuple[Release,
 
     Returns
     -------
-    The release, proved again, and how many rows keep their values.
+    The release, proved again, and how many rows keep their values; None where none were kept.
     """
     _refuse(release)
-    path = _last(series)
-    if path is None:
-        return _said(release, release.tables), 0
-    before = pq.read_table(path)
-    _refuse_others(release, before)
-    keys = _keys(release, table, series.key())
+    paths = files_of(series.folder)
+    if not paths:
+        return _said(release, release.tables), None
+    _refuse_others(release, pq.read_table(paths[0]))
+    before = values_of(paths, release.changed)
+    keys, parts = _keys(release, table, series.key())
+    try:
+        return _with_values(release, before, keys, parts)
+    except PromiseError:  # a rule between a drawn column and one that has changed
+        return _with_values(release, before, keys, None)
+
+
+def _with_values(
+    release: Release, before: pa.Table, keys: Ints, parts: Ints | None
+) -> tuple[Release, int]:
+    """Return the release with earlier values, proved again, and how many rows have some."""
     tables, number = [], 0
     for i, dataset in enumerate(release.tables):
         old = before.filter(pc.equal(before[DATASET], i))
-        place = {key: at for at, key in enumerate(old[KEY].to_pylist())}
-        found = np.array([place.get(key, -1) for key in keys[dataset.rows].tolist()], np.int64)
+        rows = np.asarray(dataset.rows)
+        found = places_of(old, keys[rows], None if parts is None else parts[rows])
         tables.append(_with_old(dataset, old, found, release.changed))
         number = int(np.count_nonzero(found >= 0))
     made = _said(release, tables)
@@ -70,18 +91,19 @@ def consistent(release: Release, table: Table, series: Series) -> tuple[Release,
 
 def remember(release: Release, table: Table, series: Series, entry: Entry) -> Path:
     """Keep the released values of every row, for the next release of a consistent series."""
-    keys = _keys(release, table, series.key())
-    parts = []
+    keys, parts = _keys(release, table, series.key())
+    tables = []
     for i, dataset in enumerate(release.tables):
         own = {
             KEY: pa.array(keys[dataset.rows]),
+            PART: pa.array(parts[dataset.rows]),
             DATASET: pa.array(np.full(dataset.table.rows, i)),
         }
         rows = dataset.table.arrow
-        parts.append(pa.table(own | {name: rows.column(name) for name in release.changed}))
-    path = private_folder(series.folder) / f"{entry.made.replace(':', '')}{ENDING}.parquet"
+        tables.append(pa.table(own | {name: rows.column(name) for name in release.changed}))
+    path = private_folder(series.folder) / f"{entry.made.replace(':', '')}{VALUES}"
     with private_file(path) as stream:
-        pq.write_table(pa.concat_tables(parts), stream)
+        pq.write_table(pa.concat_tables(tables), stream)
     return path
 
 
@@ -90,8 +112,8 @@ def not_kept(series: Series) -> str:
 
     Who is drawn again beside such a release has two draws, and noise averages out.
     """
-    last = _last(series)
-    kept = "" if last is None else last.name.removesuffix(f"{ENDING}.parquet")
+    last = next(iter(files_of(series.folder)), None)
+    kept = "" if last is None else last.name.removesuffix(VALUES)
     later = [
         entry
         for entry in series.entries()
@@ -113,12 +135,6 @@ def not_kept(series: Series) -> str:
     )
 
 
-def _last(series: Series) -> Path | None:
-    if not series.folder.exists():
-        return None
-    return max(series.folder.glob(f"*{ENDING}.parquet"), key=lambda path: path.name, default=None)
-
-
 def _refuse(release: Release) -> None:
     """Refuse releases in which no row is a person's, or no value is drawn."""
     why = None
@@ -138,7 +154,7 @@ def _refuse(release: Release) -> None:
 
 def _refuse_others(release: Release, before: pa.Table) -> None:
     """Refuse a release that replaces other columns than the last one, or has more datasets."""
-    names = [name for name in before.column_names if name not in (KEY, DATASET)]
+    names = [name for name in before.column_names if name not in OWN]
     sets = int(pc.max(before[DATASET]).as_py()) + 1
     if set(names) != set(release.changed) or sets != len(release.tables):
         msg = (
@@ -149,22 +165,24 @@ def _refuse_others(release: Release, before: pa.Table) -> None:
         raise PlanError(msg)
 
 
-def _keys(release: Release, table: Table, key: bytes) -> Ints:
-    """Return a hash of the person and all original values of each row of the source.
+def _keys(release: Release, table: Table, key: bytes) -> tuple[Ints, Ints]:
+    """Return hashes of the person of each row with all original values, and with the drawn ones.
 
     The second of two rows that are alike in all of it has a hash of its own.
     """
     original = release.original
     people = people_of(release, table)
     assert original is not None  # noqa: S101  # people are those of the original
+    drawn = [at for at, name in enumerate(original.names) if name in release.changed]
     values = [map(text_of, original.arrow.column(n).to_pylist()) for n in original.names]
     seen: Counter[tuple[str, ...]] = Counter()
-    keys = []
+    keys, parts = [], []
     for person, *row in zip(people, *values, strict=True):
         whole = (*person, *row)
         seen[whole] += 1
         keys.append(hashed(key, (*whole, str(seen[whole]))))
-    return np.array(keys, dtype=np.int64)
+        parts.append(hashed(key, (*person, *(row[at] for at in drawn))))
+    return np.array(keys, dtype=np.int64), np.array(parts, dtype=np.int64)
 
 
 def _with_old(dataset: Dataset, old: pa.Table, found: Ints, changed: Sequence[str]) -> Dataset:

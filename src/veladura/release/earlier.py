@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from veladura.base.arrays import Mask
     from veladura.core.release import Release
-    from veladura.release.series import Entry
+    from veladura.release.entry import Entry
 
 JUDGED, DISTINCT = "l-diversity", "distinct-l-diversity"
 Groups = Mapping[tuple[Any, ...], Collection[int]]  # by the class in each release, the new one last

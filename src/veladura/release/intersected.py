@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from veladura.release.earlier import Groups, Judged, judged
 
 if TYPE_CHECKING:
-    from veladura.release.series import Entry
+    from veladura.release.entry import Entry
 
 Classes = Mapping[int, frozenset[int]]  # of each person; several for a person with several rows
 
@@ -39,10 +39,10 @@ class Added:
         of both releases, and by nobody else.
     newcomers
         People of the new release only, fewer than its k of whom joined a class that the older
-        release has too: who subtracts the older counts finds them.
+        release has too, or a union of classes: who subtracts the older counts finds them.
     leavers
         People of the older release only, fewer than its k of whom left a class that the new release
-        has too: who subtracts the new counts finds them.
+        has too, or a union of classes: who subtracts the new counts finds them.
     levels
         The levels of the older release, for a new one that is consistent with it.
     releases
@@ -57,6 +57,8 @@ class Added:
     unlike
         People in groups that break another privacy model which the older release promised, by its
         name.
+    consistent
+        Whether the new release has the generalisation of the older one.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Added:
     alike: int = 0
     unjudged: tuple[str, ...] = ()
     unlike: dict[str, int] = field(default_factory=dict)
+    consistent: bool = False
 
     @property
     def broken(self) -> int:
@@ -96,7 +99,7 @@ class Added:
         for name, people in self.unlike.items():
             said += f"; {people:,} are in groups that break its {name}"
         if not self.shared and self.releases == 1:
-            said += " (nobody is in both: check that identifiers are written in the same way)"
+            said += " (nobody is in both)"
         gone = {"newcomers": self.newcomers, "people who left": self.leavers}
         if any(gone.values()):
             words = " and ".join(f"{number:,} {who}" for who, number in gone.items() if number)
@@ -104,6 +107,46 @@ class Added:
         if self.unjudged:
             said += f"; its {', '.join(self.unjudged)} cannot be judged from what was remembered"
         return said
+
+    @property
+    def worth_saying(self) -> bool:
+        """Whether the holder should hear of it though nothing is broken."""
+        nobody = not self.shared and self.releases == 1
+        return bool(self.newcomers or self.leavers or self.unjudged or nobody)
+
+    @property
+    def hint(self) -> str:
+        """What to look at where people cannot be recognised, or are told by subtraction."""
+        if not self.shared and self.releases == 1:
+            return (
+                "\n\nHint: where the same people are in both, write identifiers in the same way:"
+                " 007 and 7 are two people."
+            )
+        if self.newcomers or self.leavers:
+            return (
+                "\n\nHint: where nothing else of a class has changed, its rows of then less those"
+                " of now are theirs. Release all of the same people, or coarser classes, in which"
+                " k or more come and go."
+            )
+        return ""
+
+    @property
+    def remedy(self) -> str:
+        """What the holder can do where a promise is broken."""
+        if self.consistent:
+            return (
+                "the generalisation is that of then, and these people are in other classes than"
+                " then: they moved, aged or changed in another way, and fewer than k did the same."
+                " Release what stays (a year of birth instead of an age, the place of then), or"
+                " coarser values of what changes, from the first release on"
+            )
+        levels = ", ".join(f"{name} = {level}" for name, level in self.levels.items())
+        same = "the same generalisation as before"
+        same += f" (levels = {{{levels}}} in the k-anonymity step)" if levels else ""
+        return (
+            f"release {same}, the k that was promised then (k = {self.k}) or a larger one, or"
+            " columns that were released before only"
+        )
 
     @property
     def _unit(self) -> str:
@@ -129,13 +172,14 @@ def added(old: Entry, new: Entry) -> Added:
         len(before.keys() & now.keys()),
         len(small),
         len(alone),
-        _only(now, before, new.k),
-        _only(before, now, old.k),
+        len(_only(now, before, new.k)),
+        len(_only(before, now, old.k)),
         old.levels,
         counted=judge.counted,
         alike=len(alike),
         unjudged=judge.unjudged,
         unlike={name: len(people) for name, people in unlike.items()},
+        consistent=_same_generalisation(old, new),
     )
 
 
@@ -203,6 +247,7 @@ def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
         counted,
         alike,
         unlike={name: number for name, number in unlike.items() if number},
+        consistent=all(_same_generalisation(entry, new) for entry in old),
     )
 
 
@@ -214,11 +259,43 @@ def _classes(entry: Entry) -> Classes:
     return {person: frozenset(groups) for person, groups in found.items()}
 
 
-def _only(here: Classes, there: Classes, k: int) -> int:
-    """Return the people of one release only, fewer than k in a class that both have."""
+def _same_generalisation(old: Entry, new: Entry) -> bool:
+    return bool(old.levels) and set(old.columns) == set(new.columns) and old.levels == new.levels
+
+
+def _only(here: Classes, there: Classes, k: int) -> set[int]:
+    """Return the people of one release only, fewer than k of whom are told by subtraction.
+
+    Counts can be subtracted for a class that both have, and for the least union of classes that
+    holds the same people in both: of a coarser release the class with all that fell into it.
+    """
     kept = {group for groups in there.values() for group in groups}
-    apart: defaultdict[int, set[int]] = defaultdict(set)
+    union = _unions(here, there)
+    apart: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
     for person in here.keys() - there.keys():
-        for group in here[person] & kept:
-            apart[group].add(person)
-    return len(set().union(*(people for people in apart.values() if len(people) < k)))
+        for group in here[person]:
+            if group in kept:
+                apart["class", group].add(person)
+            if group in union:
+                apart["union", union[group]].add(person)
+    return set().union(*(people for people in apart.values() if len(people) < k))
+
+
+def _unions(here: Classes, there: Classes) -> dict[int, int]:
+    """Return for each class the least union of classes of both that people in both connect."""
+    leads: dict[tuple[str, int], tuple[str, int]] = {}
+
+    def root(node: tuple[str, int]) -> tuple[str, int]:
+        while (above := leads.setdefault(node, node)) != node:
+            leads[node] = leads[above]  # halves the way
+            node = above
+        return node
+
+    for person in here.keys() & there.keys():
+        places = [("here", group) for group in here[person]]
+        places += [("there", group) for group in there[person]]
+        for place in places[1:]:
+            leads[root(place)] = root(places[0])
+    ends = {place: root(place) for place in list(leads)}
+    numbers = {end: at for at, end in enumerate(dict.fromkeys(ends.values()))}
+    return {group: numbers[end] for (side, group), end in ends.items() if side == "here"}

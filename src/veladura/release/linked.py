@@ -1,9 +1,6 @@
 """Two releases whose rows are people: joined on the columns that both release exactly.
 
-A recipient of a k-anonymous release cannot tell the k people of a class apart. A second file with
-the same incomes, say, and exact ages can: who finds a person in it by age reads the income off, and
-finds the row of the class that has this income. And whoever has two noisy or synthetic values of
-the same person takes their mean.
+Whoever has two noisy or synthetic values of the same person takes their mean.
 """
 
 from __future__ import annotations
@@ -35,9 +32,6 @@ class Linked:
         The columns that both release exactly.
     people
         People of both whose values in them are alone in either file: their rows are linked.
-    found
-        Of them those whom the known columns of the second file, as they are, tell from all but
-        fewer than k - 1 others: their rows in the classes of the first are found.
     near_one, near_both
         Of linked people, those whose number is within 10 % of the released one, and within 10 % of
         the mean of both, in the column where the mean gains most.
@@ -47,25 +41,18 @@ class Linked:
 
     by: tuple[str, ...]
     people: int
-    found: int = 0
     near_one: int = 0
     near_both: int = 0
     column: str = ""
 
 
-def linked(
-    first: Release, second: Release, source: Table, known: Sequence[str], k: int = 2
-) -> Linked | None:
+def linked(first: Release, second: Release, source: Table) -> Linked | None:
     """Return what two releases of one source tell together; None where rows are nobody's.
 
     Parameters
     ----------
     source
         The source, as both releases have its rows.
-    known
-        What an intruder knows of people.
-    k
-        Of the first release, where it promises classes; 2 counts those who are found alone.
     """
     if first.rows is None or second.rows is None:
         return None
@@ -79,10 +66,8 @@ def linked(
     single = np.ones(both.size, dtype=bool)
     for dataset, place in zip(data, at, strict=True):
         single &= (_sizes(dataset.table, by) == 1)[place]
-    seen = [name for name in known if name in second.exact]
-    few = (_sizes(data[1].table, seen) < k)[at[1]] if seen else np.zeros(both.size, dtype=bool)
     column, one, mean = _nearer(data, at, source, both, single)
-    return Linked(by, int(single.sum()), int((single & few).sum()), one, mean, column)
+    return Linked(by, int(single.sum()), one, mean, column)
 
 
 def _places(rows: Ints, wanted: Ints) -> Ints:

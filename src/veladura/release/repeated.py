@@ -3,20 +3,23 @@
 Synthetic rows are nobody's, so there are no classes to intersect. What can be counted: people who
 are unique on the known columns and whose combination a single row holds in both releases
 (replicated uniques of both), and how far an intruder may trust a combination that stands alone in
-both. Private releases add up: epsilon of both is the sum (Dwork and Roth 2014, theorem 3.16).
+both. Where rows are people's they are linked by the columns that both release exactly: two draws
+for one person are averaged, and a person of a class is found among fewer than k. Private releases
+add up: epsilon of both is the sum, and delta (Dwork and Roth 2014, theorem 3.16).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from veladura.base.arrays import Ints
+from veladura.release.joined import drawn_twice, found_by, shared_exact
 
 if TYPE_CHECKING:
-    from veladura.release.series import Entry
+    from veladura.release.entry import Entry
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,17 @@ class Repeated:
         newer source holds.
     claims_alone, right_alone
         The same of the newer release by itself.
-    epsilon
+    epsilon, delta
         What the private releases of both spend together.
+    found, k
+        People of the k-anonymous one of both whom the other one leaves among fewer than its k.
+    earlier
+        Whether the k-anonymous one is the older one: its promise is broken.
+    by
+        The columns by which rows of both are linked.
+    drawn, twice, linked
+        The columns that both drew for the same people, the people with two draws, and those of
+        them whose rows are linked.
     why
         What could not be counted, and why.
     """
@@ -54,58 +66,130 @@ class Repeated:
     claims_alone: int = 0
     right_alone: int = 0
     epsilon: float = 0.0
+    delta: float = 0.0
+    found: int = 0
+    k: int = 0
+    earlier: bool = False
+    by: tuple[str, ...] = ()
+    drawn: tuple[str, ...] = ()
+    twice: int = 0
+    linked: int = 0
     why: str = ""
 
     @property
     def broken(self) -> int:
-        """None: nothing of groups was promised."""
-        return 0
+        """People for whom the k of an older release is broken; rows alone promise no groups."""
+        return self.found if self.earlier else 0
+
+    @property
+    def worth_saying(self) -> bool:
+        """What rows tell twice is always said: no promise covers it."""
+        return True
+
+    @property
+    def hint(self) -> str:
+        """How people keep one draw."""
+        if not self.twice:
+            return ""
+        return "\n\nHint: consistent = true in [custodian] gives people the values of then again."
+
+    @property
+    def remedy(self) -> str:
+        """What the holder can do where a promise is broken."""
+        return (
+            f"leave out columns that both release exactly ({', '.join(self.by)}), or protect the"
+            " quasi-identifiers of this release as those of the earlier one"
+        )
 
     def __str__(self) -> str:
         told = f"with {self.name!r} of {self.made[:10]}: "
         if self.epsilon:
             told += f"epsilon = {self.epsilon:g} together"
+            told += f", delta = {self.delta:g}" if self.delta else ""
         if self.why:
-            return told + ("; " if self.epsilon else "") + self.why
+            return told + ("; " if self.epsilon else "") + self.why + self._averaged
         if self.epsilon:
             return told
-        return told + (
-            f"{self.both:,} of {self.shared:,} people in both are replicated uniques of both"
-            f" releases ({self.replicated:,} of this one); of {self.claims:,} combinations that"
-            f" stand alone in both {_percent(self.right, self.claims)} are those of one person"
-            f" ({_percent(self.right_alone, self.claims_alone)} in this one alone)"
+        if self.found:
+            whose = "its" if self.earlier else "this release's"
+            return told + (
+                f"{self.found:,} of {self.shared:,} people in both are among fewer than {whose}"
+                f" k = {self.k}, for who knows what an intruder is said to know: their rows are"
+                f" linked by {', '.join(self.by)}, which both release exactly"
+            )
+        return (
+            told
+            + (
+                f"{self.both:,} of {self.shared:,} people in both are replicated uniques of both"
+                f" releases ({self.replicated:,} of this one); of {self.claims:,} combinations that"
+                f" stand alone in both {_percent(self.right, self.claims)} are those of one person"
+                f" ({_percent(self.right_alone, self.claims_alone)} in this one alone)"
+            )
+            + self._averaged
+        )
+
+    @property
+    def _averaged(self) -> str:
+        """How many people have two draws, which tell more than one."""
+        if not self.twice:
+            return ""
+        by = f" by {', '.join(self.by)}" if self.by else ""
+        return (
+            f"; {self.twice:,} people in both have two draws of {', '.join(self.drawn)}, whose mean"
+            f" is nearer to the truth than one ({self.linked:,} of them in rows that are the same,"
+            f" and alone in both files{by})"
         )
 
 
 def repeated(old: Entry, new: Entry) -> Repeated:
     """Return what two releases tell together, of which one at least has no classes."""
-    spent = old.epsilon + new.epsilon
     if "private" in (old.kind, new.kind):
         why = "" if old.kind == new.kind else "the rest is covered by differential privacy"
-        return Repeated(old.name, old.made, epsilon=spent, why=why)
+        spent, delta = old.epsilon + new.epsilon, old.delta + new.delta
+        return Repeated(old.name, old.made, epsilon=spent, delta=delta, why=why)
+    by = shared_exact(old, new)
     if old.kind != new.kind:
-        why = "classes and synthetic rows have no groups in common; nothing is counted"
-        return Repeated(old.name, old.made, why=why)
+        return _of_classes(old, new, by)
+    drawn, twice, same = drawn_twice(old, new)
+    about = Repeated(old.name, old.made, by=by, drawn=drawn, twice=len(twice), linked=len(same))
     if not (old.columns and new.columns):
         why = "no released column is one that an intruder is said to know; nothing is counted"
-        return Repeated(old.name, old.made, why=why)
+        return replace(about, why=why)
     if set(old.columns) != set(new.columns):
-        why = "other columns were known then; nothing is counted"
-        return Repeated(old.name, old.made, why=why)
+        return replace(about, why="other columns were known then; nothing is counted")
     before, now = _found(old), _found(new)
     shared = np.intersect1d(old.person, new.person)
     claims = np.intersect1d(old.alone, new.alone)
     unique = _unique(new)
+    return replace(
+        about,
+        shared=shared.size,
+        replicated=int(np.isin(now, shared).sum()),
+        both=int(np.isin(now, before).sum()),
+        claims=claims.size,
+        right=int(np.isin(claims, unique).sum()),
+        claims_alone=new.alone.size,
+        right_alone=int(np.isin(new.alone, unique).sum()),
+    )
+
+
+def _of_classes(old: Entry, new: Entry, by: tuple[str, ...]) -> Repeated:
+    """Return what classes and rows tell together: people found among fewer than k."""
+    earlier = old.kind == "classes"
+    classes, rows = (old, new) if earlier else (new, old)
+    found, shared = found_by(classes, rows), np.intersect1d(old.person, new.person)
+    why = "" if found else "no row of one is linked with a row of the other; nothing is counted"
+    if not found and by:
+        why = f"nobody is among fewer than k = {classes.k} by {', '.join(by)}, which both have"
     return Repeated(
         old.name,
         old.made,
         shared.size,
-        int(np.isin(now, shared).sum()),
-        int(np.isin(now, before).sum()),
-        claims.size,
-        int(np.isin(claims, unique).sum()),
-        new.alone.size,
-        int(np.isin(new.alone, unique).sum()),
+        found=len(found),
+        k=classes.k,
+        earlier=earlier,
+        by=by,
+        why=why,
     )
 
 
