@@ -127,12 +127,15 @@ class Outermost:
     hit
         The share of the way to the fifth person that lies at least as near to the number as the
         best guess, grid included: how likely a guess that knows nothing of it comes so near.
+    guesses
+        How many different guesses there are: each has its chance.
     """
 
     error: float
     lone: bool
     by_chance: float | None
     hit: float = 0.0
+    guesses: int = 1
 
     @property
     def told(self) -> bool:
@@ -142,10 +145,10 @@ class Outermost:
     def own(self, attacked: int) -> bool:
         """Whether the number comes out as it is, nearer than chance comes.
 
-        Of many outermost people one or two are met by chance, so that the level is shared over all
-        that are attacked (Bonferroni).
+        Of many outermost people one or two are met by chance, and one of several guesses, so that
+        the level is shared over all that are attacked and all guesses (Bonferroni).
         """
-        return self.hit < OWN / attacked
+        return self.hit < OWN / (attacked * self.guesses)
 
 
 def outermost(original: Floats, released: list[Floats]) -> Outermost | None:
@@ -165,7 +168,8 @@ def outermost(original: Floats, released: list[Floats]) -> Outermost | None:
     usual = float(np.median(np.concatenate(released))) * original.size
     lone = value - base > TIMES * (float(tail[-RANK]) - base)
     left = sums - usual
-    errors = np.abs(_guesses(largest, left) - value)
+    guesses = _guesses(largest, left)
+    errors = np.abs(guesses - value)
     isolation = value - float(tail[-FEWEST])
     step = _step(value, isolation, ordered, [np.sort(part)[-TAIL_PEOPLE:-1] for part in released])
     return Outermost(
@@ -173,6 +177,7 @@ def outermost(original: Floats, released: list[Floats]) -> Outermost | None:
         lone,
         _by_chance(largest, left),
         (float(errors.min()) + step / 2) / isolation,
+        np.unique(guesses).size,
     )
 
 
