@@ -109,3 +109,47 @@ def test_what_is_wrong_within_one_of_several_kinds_is_named(value, message):
 def test_a_toml_date_is_text_and_a_whole_number_is_a_number():
     assert from_plain(str, date(2020, 1, 2), "x") == "2020-01-02"
     assert from_plain(float, 3, "x") == 3.0
+
+
+@dataclass(frozen=True)
+class Far:
+    """One of two tables that a setting may hold."""
+
+    metres: float = 1.0
+
+
+@dataclass(frozen=True)
+class FarBehind:
+    """The other one."""
+
+    metres: float
+    hours: float = 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "made"),
+    [
+        ({"model": "far", "metres": 2.0}, Far(2.0)),
+        ({"model": "far-behind", "metres": 2.0}, FarBehind(2.0)),
+        ({"model": "FarBehind", "metres": 2.0}, FarBehind(2.0)),
+        ({"model": "far_behind", "metres": 2.0, "hours": 1.0}, FarBehind(2.0, 1.0)),
+        ({"metres": 2.0, "hours": 1.0}, FarBehind(2.0, 1.0)),  # by its keys
+    ],
+)
+def test_a_table_says_by_name_or_keys_what_it_is(value, made):
+    assert from_plain(Far | FarBehind, value, "models[0]") == made
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"model": "near"}, "models.*model: value 'near' is not known"),
+        ({"model": "far-behind"}, "metres must be given"),
+        ({"miles": 2.0}, r"do not say which(.|\n)*far-behind \(metres, hours\)"),
+        ({"hours": 1.0}, "metres must be given"),
+        (3, "expected a table, got a whole number"),
+    ],
+)
+def test_a_table_that_is_none_of_them_is_told_what_there_is(value, message):
+    with pytest.raises(PlanError, match=message):
+        from_plain(Far | FarBehind, value, "models[0]")

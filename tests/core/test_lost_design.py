@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
+from veladura.core.lost_design import design_words, lost_roles
 from veladura.core.release import Release
 from veladura.errors import VeladuraWarning
 
@@ -80,3 +81,33 @@ def test_households_within_released_clusters_are_no_loss(survey):
     alone = homes.drop(columns="c")
     kept = {name: role for name, role in roles.items() if name != "c"}
     assert recipe.protect(vd.open(alone, kept), seed=1).lost_design == ("household",)
+
+
+def lost(survey: pd.DataFrame, roles: dict[str, str], left_out: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what the manifest says is lost where a step leaves columns out."""
+    declared = {name: {"role": role} for name, role in roles.items()}
+    release = vd.Noise(columns=["y"]).protect(vd.open(survey, declared), seed=1)
+    for name in left_out:
+        declared[name] = {"role": "dropped"}
+    less = vd.Noise(columns=["y"]).protect(vd.open(survey, declared), seed=1)
+    source = vd.open(survey, {name: {"role": role} for name, role in roles.items()}).units.schema
+    assert lost_roles(source, release) == ()
+    return lost_roles(source, less)
+
+
+def test_only_what_no_other_column_tells_is_lost(survey):
+    """A caution that rows count as independent is false where clusters or replicates are there."""
+    frame = survey.assign(home=np.arange(300) // 2)
+    for place in range(30):
+        frame[f"r{place}"] = frame["w"] * np.where(frame["c"] == place, 0, 30 / 29)
+    names = tuple(f"r{place}" for place in range(30))
+    roles = {"w": "weight", "h": "strata", "c": "cluster", "home": "household"}
+    roles |= dict.fromkeys(names, "replicate weight")
+    assert lost(frame, roles, ("home",)) == ()  # members lie in one cluster
+    assert lost(frame, roles, ("h", "c", "home")) == ()  # the replicates know it
+    assert lost(frame, roles, names) == ()  # strata and clusters do
+    assert lost(frame, roles, (*names, "c", "home")) == ("cluster", "household")
+    assert lost(frame, roles, (*names, "h")) == ("strata",)
+    assert lost(frame, roles, (*names, "h", "c")) == ("strata", "cluster", "replicate weight")
+    assert "commonly smaller" in design_words(["strata"])
+    assert "independent draws" in design_words(["strata", "cluster"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -117,6 +118,9 @@ def _one_of(options: Sequence[Any], value: Any, where: str) -> Any:
     possible = [option for option in options if option is not type(None)]
     if value is None and len(possible) < len(options):
         return None
+    tables = [option for option in possible if isinstance(option, type) and is_dataclass(option)]
+    if isinstance(value, dict) and len(tables) > 1:
+        return _one_table(tables, value, where)
     errors = []
     for option in possible:
         try:
@@ -128,10 +132,56 @@ def _one_of(options: Sequence[Any], value: Any, where: str) -> Any:
     if within or len(errors) == 1 or isinstance(value, dict):
         raise (within or errors)[-1]
     msg = (
-        f"{where}: expected {' or '.join(_word(option) for option in possible)}, got"
+        f"{where}: expected {' or '.join(dict.fromkeys(map(_word, possible)))}, got"
         f" {_word(type(value))}."
     )
     raise PlanError(msg)
+
+
+def _one_table(tables: Sequence[type], value: Mapping[str, Any], where: str) -> Any:
+    """Return a table as one of several classes: by the name in ``model``, else by its keys."""
+    named = {table_name(table): table for table in tables}
+    if "model" in value:
+        wanted = table_name_of(str(value["model"]))
+        if wanted not in named:
+            raise PlanError.unknown(f"{where}.model: value", str(value["model"]), named)
+        rest = {key: item for key, item in value.items() if key != "model"}
+        return from_table(named[wanted], rest, where)
+    fitting = [table for table in tables if set(value) <= {f.name for f in fields(table)}]
+    errors = []
+    for table in fitting:
+        try:
+            return from_table(table, value, where)
+        except PlanError as error:
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    keys = "; ".join(
+        f"{name} ({', '.join(f.name for f in fields(table) if f.init)})"
+        for name, table in named.items()
+    )
+    msg = (
+        f"{where}: its keys ({', '.join(value)}) do not say which model it is.\n\nHint: name it, as"
+        f' in model = "{table_name(tables[0])}". Models and their keys: {keys}.'
+    )
+    raise PlanError(msg)
+
+
+def table_name(cls: type) -> str:
+    """Return how a plan names a class: its words in lower case, with hyphens between them."""
+    return table_name_of(cls.__name__)
+
+
+def table_name_of(text: str) -> str:
+    """Return the name of a class, or what a plan calls it, in one spelling.
+
+    Examples
+    --------
+    >>> table_name_of("BetaLikeness"), table_name_of("k_map"), table_name_of("LDiversity")
+    ('beta-likeness', 'k-map', 'l-diversity')
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s_]+", "-", text.strip())
+    return apart.lower()
 
 
 def _sequence(arguments: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:

@@ -18,15 +18,25 @@ ROLES = {
 
 
 def lost_roles(source: Schema, release: Release) -> tuple[str, ...]:
-    """Return the roles of the source's design that no released column has.
+    """Return the roles of the source's design that the release lacks, and whose loss matters.
 
-    A household that is not released is part of it: its members are no independent draws. Where
-    clusters are released, their variance holds that of the households within them.
+    Replicate weights tell all of a design, and strata and clusters do without them. A household
+    that is not released is part of it: its members are no independent draws; but they lie in one
+    cluster, where clusters are released.
     """
     released = release.tables[0].table.units.schema
-    lost = [role for role in ROLES if source.of_role(role) and not released.of_role(role)]
-    clustered = bool(released.of_role("cluster"))
-    return tuple(role for role in lost if role != "household" or not clustered)
+    has = {role: bool(released.of_role(role)) for role in (*ROLES, "weight")}
+    if has["replicate weight"] and has["weight"]:
+        return ()
+    told_otherwise = {
+        "household": has["cluster"],
+        "replicate weight": has["strata"] or has["cluster"],
+    }
+    return tuple(
+        role
+        for role in ROLES
+        if source.of_role(role) and not has[role] and not told_otherwise.get(role, False)
+    )
 
 
 def design_in(manifest: Mapping[str, Any]) -> tuple[str, ...]:
@@ -60,6 +70,11 @@ def design_words(roles: Sequence[str]) -> str:
     """
     named = [ROLES[role] for role in roles]
     both = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    if list(roles) == ["strata"]:
+        return (
+            "the source is a survey whose strata are not released: intervals take all of it for one"
+            " stratum. True errors are commonly smaller."
+        )
     return (
         f"the source is a survey whose {both} are not released: intervals take rows for"
         " independent draws. Where people of one cluster or household are alike, true errors are"

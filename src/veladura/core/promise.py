@@ -51,6 +51,13 @@ class Promise:
         """Whether the claim is about a dataset (zero-based)."""
         return not self.datasets or dataset + 1 in self.datasets
 
+    @property
+    def about(self) -> set[str]:
+        """The columns it is about: those it names, and the sensitive one of a privacy model."""
+        model = self.settings.get("model", {})
+        sensitive = model.get("column") if isinstance(model, Mapping) else None
+        return {*self.settings.get("columns", ()), *([sensitive] if sensitive else [])}
+
     def to_json(self, claim: str) -> dict[str, Any]:
         """Return the promise as the manifest holds it, with its sentence for readers."""
         held = {"claim": claim, **asdict(self), "datasets": list(self.datasets)}
@@ -185,6 +192,10 @@ def prove(promise: Promise, evidence: Evidence, checks: Mapping[str, Check]) -> 
     without = evidence.original is None or (not evidence.linked and check.linked)
     if promise.proof == "source" and without:
         return Proof(promise, "attested", claim=claim)
+    if (
+        promise.proof == "package"
+    ):  # by the files alone: an earlier step may have recoded the source
+        evidence = Evidence(evidence.released)
     violations = check.violations(evidence, {**promise.settings, **promise.private})
     if violations:
         return Proof(promise, "broken", violations, claim)

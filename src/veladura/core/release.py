@@ -105,7 +105,7 @@ class Release:
     standing: Standing | None = None  # what a plan says of it; None without a plan
     units: Mapping[str, str] = field(default_factory=dict, repr=False)
     records: Mapping[str, str] = field(default_factory=dict, repr=False)  # for the custodian only
-    lost_design: tuple[str, ...] = ()  # roles of the survey's design that no released column has
+    lost_design: tuple[str, ...] = ()  # roles of the survey's design whose loss matters
 
     def __repr__(self) -> str:
         steps = " then ".join(step.method for step in self.steps)

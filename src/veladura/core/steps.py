@@ -275,8 +275,7 @@ def _provable(promises: Sequence[Promise], others: set[str], left: set[str]) -> 
     return tuple(
         promise
         for promise in promises
-        if set(promise.settings.get("columns", ())) <= left
-        and (promise.proof == "package" or not others & set(promise.settings.get("columns", ())))
+        if promise.about <= left and (promise.proof == "package" or not others & promise.about)
     )
 
 

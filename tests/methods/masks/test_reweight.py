@@ -81,7 +81,7 @@ def test_the_ends_are_trimmed_before_weights_are_rounded():
     )
 
 
-def test_replicates_are_multiplied_as_their_weights_are():
+def test_replicates_are_multiplied_as_their_weights_are(tmp_path):
     """An exact replicate is 16/15 of the old weight: it would give back what was rounded."""
     draw = np.random.default_rng(5)
     frame = pd.DataFrame({"w": draw.uniform(40, 110, 320), "c": np.arange(320) % 16, "one": 1.0})
@@ -94,7 +94,9 @@ def test_replicates_are_multiplied_as_their_weights_are():
     for place in range(16):
         left_out = np.where(after["c"] == place, 0, 16 / 15)
         assert np.allclose(after[f"r{place}"], after["w"] * left_out)
-    total = vd.survey_total(release, "one")
+    release.save(tmp_path / "out" / "r", custodian=tmp_path / "home")
+    assert "broken" not in {line.status for line in vd.verify(tmp_path / "out" / "r")}
+    total = vd.survey_total(vd.load(tmp_path / "out" / "r"), "one")
     sums = after["w"].groupby(after["c"]).sum()
     by_hand = np.sqrt(16 / 15 * ((sums - sums.mean()) ** 2).sum())
     assert (total.value[0], total.error[0]) == pytest.approx((50_000, by_hand))

@@ -111,3 +111,56 @@ def test_a_figure_of_the_place_is_no_second_weight():
     assert roles["density"].role != "dropped"
     second = frame.assign(weight2=frame["weight"] * np.exp(rng.normal(0, 0.05, 3000)))
     assert guess_roles(vd.open(second))["weight2"].role == "dropped"  # the control: a real one
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+def test_bodies_in_pounds_are_no_weights_of_a_survey(decimals):
+    """Kilograms times 2.2046 have decimals that nobody rounded, and no other measure beside."""
+    for seed in range(5):
+        rng = np.random.default_rng([seed, 9])
+        frame = people(rng, 1500)[["sex", "region"]]
+        kilograms = np.round(72 * np.exp(rng.normal(0, 0.17, 1500)), 1)
+        found = guess(frame, np.round(kilograms * 2.20462, decimals), "weight")
+        assert found.role != "weight", found
+
+
+@pytest.mark.parametrize(
+    "name", ["facteur", "pond", "pweight", "hhweight", "coef", "Grundgewicht", "pspwght"]
+)
+def test_weights_have_many_names(name):
+    for seed in range(5):
+        rng = np.random.default_rng([seed, 3])
+        frame = people(rng, 1500)
+        values = np.round(grossing(rng, frame, 4), 4)
+        assert guess(frame, values, name).role == "weight"
+
+
+def two_stages(rng, clusters):
+    """Return households in numbered places in strata, and a weight that hardly differs in them."""
+    place = np.repeat(np.arange(clusters), 12)
+    size = rng.integers(1, 5, place.size)
+    home = np.repeat(np.arange(place.size), size)
+    frame = pd.DataFrame({"home": home + 1000, "spot": place[home] + 1})
+    frame["zone"] = [f"Z{place // 4:02d}" for place in frame["spot"] - 1]
+    base = rng.uniform(40, 300, clusters)[frame["spot"] - 1]
+    frame["age"] = rng.integers(0, 90, len(frame))
+    frame["smokes"] = rng.choice(["yes", "no"], len(frame))
+    return frame, np.round(base * np.exp(rng.normal(0, 0.02, len(frame))), 4)
+
+
+@pytest.mark.parametrize("clusters", [40, 60, 80])
+def test_numbers_of_places_are_no_ages_where_whole_households_have_the_same(clusters):
+    for seed in range(3):
+        frame, weights = two_stages(np.random.default_rng([seed, clusters]), clusters)
+        roles = guess_roles(vd.open(frame.assign(weight=weights)))
+        assert roles["spot"].role == "cluster", roles["spot"]
+        assert roles["age"].role == "quasi-identifier"
+
+
+def test_a_weight_without_a_name_is_found_by_strata_that_have_one():
+    for seed in range(3):
+        frame, weights = two_stages(np.random.default_rng([seed, 1]), 40)
+        named = frame.rename(columns={"spot": "upm", "zone": "estrato"}).drop(columns="home")
+        assert guess_roles(vd.open(named.assign(v17=weights)))["v17"].role == "weight"
+        rent = weights * np.exp(np.random.default_rng(seed).normal(0, 0.5, len(frame)))
+        assert guess_roles(vd.open(named.assign(v17=rent)))["v17"].role != "weight"

@@ -67,7 +67,8 @@ class KAnonymity(Recipe):
         Fewest people (rows) who share a combination. 1 is possible together with ``models``.
     models
         Privacy models that every equivalence class must fulfil besides k: `LDiversity`,
-        `TCloseness`, `BetaLikeness`, `KMap`, `DeltaPresence`, `AverageRisk`, `Uniqueness`.
+        `TCloseness`, `BetaLikeness`, `KMap`, `DeltaPresence`, `AverageRisk`, `Uniqueness`; in a
+        plan ``{model = "beta-likeness", column = "illness", beta = 2.0}``.
     max_suppression
         Rows that may be suppressed: a whole number of rows, or a share (rounded down); with
         ``recoding="local"``, rows that may get coarser values than the others instead.

@@ -222,6 +222,7 @@ class FittedReweight(Fitted[Reweight]):
             scaled = _whole(scaled, round(total))
             total = float(scaled.sum())
         settings = {**recipe.settings(), "total": total}
+        settings |= {"replicates": list(self.replicates)} if self.replicates else {}
         drawn = {name: column.with_values(scaled)}
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.where(weights > 0, scaled / weights, 0.0)

@@ -50,7 +50,7 @@ def find_design(
         weights = [weights[0], *others]
     rest = [column for column in columns if column not in weights]
     cluster = _cluster(rest, shapes, weights[0], units)
-    strata = _strata(rest, shapes, weights[0], cluster)
+    strata = _strata(rest, shapes, weights[0], cluster, units)
     return Design(
         weights[0].name,
         tuple(column.name for column in weights[1:]),
@@ -60,12 +60,25 @@ def find_design(
     )
 
 
-def _codes(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> list[Evidence]:
+def _codes(columns: Sequence[Evidence], shapes: Mapping[str, str], units: Units) -> list[Evidence]:
+    """Return columns that may be codes of strata or places.
+
+    Numbers from 1 to 60 have the shape of ages, but all members of every household have one age
+    only if it is none.
+    """
+    home = None if units.household is None else units.household.column
     return [
         column
         for column in columns
         if (column.levels is None and shapes[column.name] in ("code", "words", "one name"))
-        or (column.whole and shapes[column.name] not in ("age", "year", "birth year", "count"))
+        or (
+            column.whole
+            and (
+                shapes[column.name] not in ("age", "year", "birth year", "count")
+                or bool(column.hints & {"strata", "cluster"})
+                or (home is not None and shapes[column.name] == "age" and determines(home, column))
+            )
+        )
     ]
 
 
@@ -76,7 +89,7 @@ def _cluster(
     key = units.household or units.person
     candidates = [
         column
-        for column in _codes(columns, shapes)
+        for column in _codes(columns, shapes, units)
         if column.distinct >= _FEWEST_CLUSTERS
         and _CLUSTER_ROWS[0] <= column.present / column.distinct <= _CLUSTER_ROWS[1]
         and column is not (key.column if key else None)
@@ -98,11 +111,12 @@ def _strata(
     shapes: Mapping[str, str],
     weight: Evidence,
     cluster: Evidence | None,
+    units: Units,
 ) -> Evidence | None:
     """Return codes of strata: few, weights nearly the same within them, clusters nested in them."""
     candidates = [
         column
-        for column in _codes(columns, shapes)
+        for column in _codes(columns, shapes, units)
         if _STRATA[0] <= column.distinct <= _STRATA[1]
         and column is not cluster
         and column.distinct < 0.1 * column.rows

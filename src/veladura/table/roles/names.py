@@ -23,8 +23,9 @@ _WORDS = {
         pacjent* personne resident* employee* student* probe proband*""",
     "household": """household* hh hhid haushalt* menage* hogar* famiglia familia famille family
         familie gospodarst* huishouden hushall dwelling foyer agregado""",
-    "weight": """weight* wgt wt gewicht* poids peso pesos ponder* waga wagi vikt expansion factor
-        hochrechnung* faktor fexp *wgt*""",
+    "weight": """*weight* wgt wt *gewicht* poids peso pesos ponder* pond waga wagi vikt expansion
+        factor factors facteur* fattore fator coef calage redressement hochrechnung* faktor fexp
+        *wgt* *wght*""",
     "strata": """strat* schicht* estrato* strate* warstwa* stratum""",
     "cluster": """cluster* psu ea enumeration klumpen conglomera* grappe* upm primary sampling
         segment wijk""",

@@ -31,6 +31,8 @@ _AMOUNTS = ("amount", "measure")
 _MOST_REGIONS = 20  # in which whole weights may be the same
 _EVEN = 0.9  # share of the variance of weights between strata
 _BODIES = (30.0, 180.0)  # kilograms of nearly all people who are asked
+_POUND = 0.45359237  # kilograms
+_BODY_DECIMALS = 2  # of scales, and of kilograms that were multiplied
 _BODY_SPREAD = (0.08, 0.4)  # and their coefficient of variation
 _RELATED = 0.35  # correlation of a measure with another one
 _OFTENER, _SURELY = 1.3, 5.0  # of round numbers: times what chance gives, standard errors above it
@@ -81,8 +83,9 @@ def _points(
     few = column.distinct < 0.5 * column.rows
     one = abs(mean - 1) < 0.005 and not column.whole  # noqa: PLR2004
     named, shared = "weight" in column.hints, _within_household(column, units)
-    designed = _by_design(column, columns, shapes)
-    if not (one or named or shared or (designed and column.distinct <= _MOST_CELLS)):
+    framed = fine and _in_frame(column, columns)
+    designed = framed or _by_design(column, columns, shapes)
+    if not (one or named or shared or framed or (designed and column.distinct <= _MOST_CELLS)):
         return 0
     if not (one or shared or designed) and is_measured(column, columns, shapes):
         return 0
@@ -111,15 +114,12 @@ def is_measured(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[s
 
 
 def _like_bodies(column: Evidence) -> bool:
-    """Whether numbers with at most one decimal are within the kilograms of people."""
+    """Whether numbers with few decimals are within the kilograms or pounds of people."""
     low, high = np.quantile(column.numbers, [0.01, 0.99])
     spread = float(column.numbers.std() / column.numbers.mean())
-    return bool(
-        column.decimals <= 1
-        and _BODIES[0] <= low
-        and high <= _BODIES[1]
-        and _BODY_SPREAD[0] <= spread <= _BODY_SPREAD[1]
-    )
+    like = any(_BODIES[0] <= low * unit and high * unit <= _BODIES[1] for unit in (1.0, _POUND))
+    few = column.decimals <= _BODY_DECIMALS
+    return bool(few and like and _BODY_SPREAD[0] <= spread <= _BODY_SPREAD[1])
 
 
 def _is_rounded(column: Evidence) -> bool:
@@ -172,6 +172,17 @@ def _by_design(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[st
         and (other.levels is None or shapes[other.name] in ("nominal code", "scale", "binary"))
     ]
     return any(other is not column and explained(other, column) > _EVEN for other in few)
+
+
+def _in_frame(column: Evidence, columns: Sequence[Evidence]) -> bool:
+    """Whether numbers hardly differ within codes that are named as strata or sampled places."""
+    return any(
+        other is not column
+        and other.hints & {"strata", "cluster"}
+        and other.distinct < column.distinct
+        and explained(other, column) > _EVEN
+        for other in columns
+    )
 
 
 def _is_heaped(column: Evidence) -> bool:
