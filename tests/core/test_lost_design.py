@@ -43,7 +43,7 @@ def test_a_release_without_its_clusters_warns_and_one_with_them_does_not(survey)
         vd.survey_mean(release, "y")
     with pytest.warns(VeladuraWarning, match=WORDS):
         release.analyze("y ~ 1")
-    whole = vd.Cart(columns=["y"], m=2).protect(vd.open(survey, ROLES), seed=1)
+    whole = vd.Noise(columns=["y"]).protect(vd.open(survey, ROLES), seed=1)
     assert whole.lost_design == ()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -209,6 +209,7 @@ def test_missing_values_are_a_domain_and_their_clusters_still_count():
     assert mean.error[0] == pytest.approx(model.error[0])
 
 
+@pytest.mark.filterwarnings("ignore:.*row by row", "ignore:rows are drawn one by one")
 def test_synthetic_datasets_are_combined_by_their_rule():
     frame = survey_frame(8)
     roles = {"w": {"role": "weight"}, "h": {"role": "strata"}, "c": {"role": "cluster"}}
@@ -238,6 +239,7 @@ def test_few_clusters_widen_the_intervals_of_synthetic_datasets():
     assert same.df == pytest.approx(8)
 
 
+@pytest.mark.filterwarnings("ignore:.*row by row", "ignore:rows are drawn one by one")
 def test_intervals_of_a_synthesis_know_the_number_of_clusters():
     frame = survey_frame(8)
     roles = {"w": {"role": "weight"}, "h": {"role": "strata"}, "c": {"role": "cluster"}}

@@ -31,15 +31,19 @@ def cautions(
     figure
         What is estimated: with a declared design effect the lost design is in its interval.
     """
-    said = [caution for step in release.steps for caution in _of_step(release, step, used, formula)]
+    said = [
+        caution
+        for step in release.steps
+        for caution in cautions_of_step(release, step, used, formula)
+    ]
     lost, effect = release.lost_design, release.rule.design_effect(figure)
     if not lost:
         return said
     return [*said, design_words(lost) if effect is None else effect_words(figure, effect)]
 
 
-def _of_step(
-    release: Release, step: Step, used: Collection[str] | None, formula: str
+def cautions_of_step(
+    release: Release, step: Step, used: Collection[str] | None, formula: str = ""
 ) -> Sequence[str]:
     """Return the cautions of one step: its recipe knows them."""
     columns = [name for name in step.changed if used is None or name in used]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from veladura.base.arrays import Floats
 from veladura.core.lost_design import design_words
 from veladura.errors import DataError, PlanError, VeladuraWarning
-from veladura.inference.cautions import cautions
+from veladura.inference.cautions import cautions, cautions_of_step
 from veladura.inference.combined import Combined
 from veladura.inference.design_remarks import known_design, refuse_one_cluster
 from veladura.inference.pooling import Pooling, analysed
@@ -183,10 +183,12 @@ def _estimated(
 
 
 def _cautions(release: Release, used: Sequence[str], figure: str) -> list[str]:
-    """Return what standard errors do not cover: a lost design, private tables not measured."""
-    if not release.rule.private:
-        return [design_words(release.lost_design)] if release.lost_design else []
-    return cautions(release, used, " + ".join(used), figure)
+    """Return what standard errors do not cover: a lost design, rows drawn one by one."""
+    if release.rule.private:
+        return cautions(release, used, " + ".join(used), figure)
+    drawn = [step for step in release.steps if step.recipe is not None and step.recipe.synthesizes]
+    said = [caution for step in drawn for caution in cautions_of_step(release, step, used)]
+    return [*said, design_words(release.lost_design)] if release.lost_design else said
 
 
 def _held(

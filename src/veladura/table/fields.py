@@ -34,6 +34,8 @@ def field_of(
     kind: Kind = declared.kind or (
         "ordered" if declared.order else "date" if declared.format else natural
     )
+    if declared.kind is None and kind == "integer" and declared.role in ("strata", "cluster"):
+        kind = "category"  # numbers of places have no arithmetic
     if pa.types.is_null(type_):
         type_ = pa.string()
     text = kind_of(type_) == "category" and not pa.types.is_boolean(type_)

@@ -29,7 +29,12 @@ from veladura.methods.cart.growing import (
     check_transform,
     check_variance,
 )
-from veladura.methods.cart.harm import warn_of_harm, warn_of_households
+from veladura.methods.cart.harm import (
+    cluster_cautions,
+    warn_of_clusters,
+    warn_of_harm,
+    warn_of_households,
+)
 from veladura.methods.cart.promises import CHECKS, implied_by
 from veladura.methods.cart.purpose import PRESETS, Preset, Purpose
 from veladura.methods.cart.rules import find_rules
@@ -42,6 +47,7 @@ from veladura.table.schema import UNITS
 if TYPE_CHECKING:
     from veladura.core.chunks import FittedChunks
     from veladura.core.promise import Promise
+    from veladura.core.release import Release, Step
     from veladura.methods.cart.fitted import FittedCart
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -295,6 +301,17 @@ class Cart(Recipe):
             "min_people": self.people_in_level,
         }
 
+    @classmethod
+    def cautions(
+        cls,
+        release: Release,
+        step: Step,
+        columns: Sequence[str],
+        formula: str,  # noqa: ARG003
+    ) -> list[str]:
+        """Return that rows drawn one by one lose what clusters have in common."""
+        return cluster_cautions(release, columns, step.changed)
+
     def leaves_out_units(self, table: Table) -> tuple[str, ...]:
         """Return every number of people and households where every column is replaced."""
         everything = self.columns is None or {*table.names} <= {*self.columns}
@@ -307,6 +324,7 @@ class Cart(Recipe):
 
         warn_of_harm(self)
         warn_of_households(self, table)
+        warn_of_clusters(self, table)
         fitted = fit(self, table, context)
         warn_of_rare(table, fitted.merged, self.people_in_level)
         return fitted

@@ -1,4 +1,4 @@
-"""Warnings of what a synthesis harms: effects that its settings take out, and households."""
+"""What a synthesis row by row harms: effects that its settings take out, households, clusters."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from veladura.errors import VeladuraWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veladura.core.release import Release
     from veladura.methods.cart.cart import Cart
     from veladura.table.table import Table
 
@@ -45,3 +48,31 @@ def warn_of_households(recipe: Cart, table: Table) -> None:
             VeladuraWarning,
             stacklevel=4,
         )
+
+
+def warn_of_clusters(recipe: Cart, table: Table) -> None:
+    """Warn of clusters that stay while columns are drawn: rows are drawn one by one."""
+    drawn = recipe.replaced(table.schema)
+    kept = [name for name in table.schema.of_role("cluster") if name not in drawn]
+    if kept and drawn:
+        warnings.warn(
+            f"rows are drawn one by one while the clusters {kept} stay: what people of one cluster"
+            " have in common is kept only as far as trees find it, and errors by the design are"
+            " approximate. Analysts are told.\n\nHint: the method households, with keep, draws"
+            " effects of clusters.",
+            VeladuraWarning,
+            stacklevel=4,
+        )
+
+
+def cluster_cautions(release: Release, columns: Sequence[str], changed: Sequence[str]) -> list[str]:
+    """Return what an analyst of a survey must know of columns that were drawn row by row."""
+    clusters = [n for n in release.tables[0].table.schema.of_role("cluster") if n not in changed]
+    if not clusters or not columns:
+        return []
+    named = ", ".join(map(repr, columns))
+    caution = (
+        f"{named}: drawn row by row. What people of one cluster have in common is kept only as far"
+        " as trees find it: standard errors by the design are approximate."
+    )
+    return [caution]
