@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.blas import one_thread
 from veladura.base.context import Context, Progress, silent, thread_count
 from veladura.base.estimate import Estimate
 from veladura.base.limits import Light, Limit
@@ -132,7 +133,6 @@ def assess(
     """
     # SciPy has a BLAS of its own, and only those that are loaded already are limited.
     import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
 
     if limits and release.rule.private:
         msg = (
@@ -160,7 +160,7 @@ def assess(
     alone = str(subject.original.source.url or "").startswith("sqlite")
     context = Context(Streams(0), 1 if alone else thread_count(threads), progress)
     # one thread a measure: more would wait for each other, and change last digits
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         results = context.map(
             "assessing risk and utility", lambda measure: measure.apply(subject), taken
         )

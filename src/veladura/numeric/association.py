@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,9 +14,12 @@ SAMPLED = 5000  # rows: enough to rank associations
 BINS = 8
 
 
+@lru_cache(maxsize=64)
 def evenly_spaced(rows: int) -> Ints:
-    """Return at most 5000 evenly spaced rows."""
-    return np.unique(np.linspace(0, rows - 1, SAMPLED).astype(np.int64))
+    """Return at most 5000 evenly spaced rows; tables of one size share them, read-only."""
+    spaced = np.unique(np.linspace(0, rows - 1, SAMPLED).astype(np.int64))
+    spaced.setflags(write=False)
+    return spaced
 
 
 def associations(codes: Codes, names: Sequence[str]) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veladura.base.arrays import Floats
+from veladura.base.blas import one_thread
 
 ROUNDS = 100
 HALVINGS = 30
@@ -41,9 +42,7 @@ def rake(
     >>> rake(np.array([10.0, 20.0, 30.0]), sexes, np.array([60.0, 20.0])).round(6).tolist()
     [20.0, 40.0, 20.0]
     """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"):  # sums that do not depend on the threads
+    with one_thread():  # sums that do not depend on the threads
         return _solved(weights, columns, totals, lower, upper, tolerance)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.base.arrays import Floats
+from veladura.base.blas import one_thread
 from veladura.base.deprecation import renamed
 from veladura.base.streams import Streams
 from veladura.errors import DataError, PlanError
@@ -206,8 +207,6 @@ def spatial_regression(
     draws
         Draws from each dataset.
     """
-    from threadpoolctl import threadpool_limits
-
     frames = release.datasets if hasattr(release, "datasets") else [release]
     posteriors = []
     names: tuple[str, ...] = ()
@@ -216,7 +215,7 @@ def spatial_regression(
         points = np.column_stack([np.asarray(frame[name], dtype=float) for name in (x, y)])
         values, rng = np.asarray(frame[response], dtype=float), Streams(seed)("regression", number)
         # one thread: digits do not depend on their number, and waiting for each other costs more
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             posteriors.append(fit_spatial(points, values, design, rng, draws))
     return Posterior((*names, "sigma2", "tau2", "phi"), np.concatenate(posteriors))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veladura.base.arrays import Ints
+from veladura.base.blas import one_thread
 from veladura.base.context import Context
 from veladura.base.expression import Expression, parse
 from veladura.base.scratch import kept as memory_kept
@@ -91,8 +92,6 @@ def fit_codes(
         By name a column of all people, where these rows are those of one kind: a few numbers are
         ranked among all.
     """
-    from threadpoolctl import threadpool_limits
-
     replaced = recipe.replaced(table.schema)
     everything = len(replaced) == len(table.names)
     usable = [name for name in table.names if table.schema[name].kind != "text"]
@@ -102,7 +101,7 @@ def fit_codes(
     rules = [parse(rule) for rule in recipe.rules]
     holders = {} if whole is None else holders_of(codes, replaced, coded, whole)
     # one thread of BLAS: more would wait for each other, and change last digits
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         merged = merged_levels(recipe, codes, replaced, coded, people, holders)
     codes = replace(codes, columns={**codes.columns, **merged})
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
@@ -145,7 +144,7 @@ def fit_codes(
     runs = recipe.m if recipe.proper else 1
     tasks = [(run, unit) for run in range(runs) for unit in units]
     # the last have most predictors: they start first, so that no thread waits for one of them
-    with threadpool_limits(1, user_api="blas"), memory_kept():
+    with one_thread(), memory_kept():
         if recipe.linear_scores:
             moments = [grower.moments_of_run(run, units) for run in range(runs)]
             grower = replace(grower, moments=moments)

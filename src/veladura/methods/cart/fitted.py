@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.base.blas import one_thread
 from veladura.base.context import Context
 from veladura.base.expression import Expression
 from veladura.base.scratch import kept as memory_kept
@@ -91,8 +92,6 @@ class FittedCart(RowWise[Cart]):
         rule is that of Raab et al. (2016) when every column is replaced, else that of Reiter
         (2003).
         """
-        from threadpoolctl import threadpool_limits
-
         rows = self.codes.rows.size if self.recipe.rows is None else self.recipe.rows
         threads = max(1, context.threads // self.recipe.m)
         kept = {name: self.codes[name] for name in self.reads}
@@ -103,7 +102,7 @@ class FittedCart(RowWise[Cart]):
             return Draw(columns, linked=not self.everything)
 
         # more threads of BLAS would change last digits
-        with threadpool_limits(1, user_api="blas"), memory_kept():
+        with one_thread(), memory_kept():
             datasets = context.map("drawing datasets", dataset, range(self.recipe.m))
         return self.described(datasets, rows)
 
@@ -215,9 +214,7 @@ class FittedCart(RowWise[Cart]):
 
         The bootstrap weights are those of all chunks of the dataset.
         """
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             if self.everything:
                 drawn = self._drawn({}, rows.num_rows, stream, 1)
                 return assembled(self.table.schema, drawn, None).data

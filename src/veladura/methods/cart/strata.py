@@ -10,6 +10,7 @@ import numpy as np
 from veladura.base.arrays import Ints
 from veladura.base.expression import parse
 from veladura.errors import DataError, PlanError
+from veladura.numeric.distinct import places
 from veladura.table.codes import Codes, Column
 from veladura.table.conditions import holds
 
@@ -90,7 +91,11 @@ def find_strata(
         )
         raise PlanError(msg)
     key = _key(strata, codes)
-    combinations, place, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
+    if key.shape[1] == 1:  # counted, where the values lie on a short grid
+        values, place = places(key[:, 0])
+        combinations, size = values[:, None], np.bincount(place, minlength=values.size)
+    else:
+        combinations, place, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
     if small := int(np.count_nonzero(size < min_leaf)):
         msg = (
             f"{small} of {size.size} strata have fewer rows than a leaf needs (min_leaf ="

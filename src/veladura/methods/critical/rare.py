@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints, Mask
+from veladura.base.blas import one_thread
 from veladura.methods.cart.rare import has_levels, is_nominal
 from veladura.methods.critical.cells import Cells, CriticalWarning
 from veladura.methods.critical.critical import CriticalCart
@@ -72,8 +73,6 @@ class LevelMerger:
 
     def merge(self) -> RareLevels:
         """Return the columns that have rare levels, merged."""
-        from threadpoolctl import threadpool_limits
-
         columns, changed, levels, left = {}, {}, {}, []
         for name in self.cells.marks:
             column = self.codes[name]
@@ -82,7 +81,7 @@ class LevelMerger:
                 continue
             if self.whole is not None:
                 levels[name] = column.with_values(rare, np.zeros(rare.size, dtype=bool))
-            with threadpool_limits(1, user_api="blas"):  # more threads change last digits
+            with one_thread():  # more threads change last digits
                 merged = self._merged(column)
             columns[name], changed[name] = merged, merged.values != column.values
             here = self.cells.marks[name] & ~merged.missing

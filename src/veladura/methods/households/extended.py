@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.arrays import Ints
+from veladura.base.blas import one_thread
 from veladura.base.context import Context
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial, Single
@@ -69,10 +70,8 @@ class ExtendedHouseholds(Fitted[HouseholdCart]):
 
         The combining rule is that of the earlier release.
         """
-        from threadpoolctl import threadpool_limits
-
         inner = context.within("extension")
-        with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
+        with one_thread():  # more threads would change last digits
             datasets = context.map(
                 "drawing new waves", lambda r: self._dataset(r, inner), range(self.recipe.m)
             )

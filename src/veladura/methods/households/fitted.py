@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from veladura.base.arrays import Ints
+from veladura.base.blas import one_thread
 from veladura.base.context import Context
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial, Single
@@ -61,9 +62,7 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         what differs between the datasets is the draw alone. Bayesian draws are proper: the weights
         are a posterior draw for every leaf.
         """
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
+        with one_thread():  # more threads would change last digits
             datasets = context.map(
                 "drawing households", lambda r: self.dataset(r, context), range(self.recipe.m)
             )

@@ -36,6 +36,7 @@ from veladura.methods.households.children import (
 )
 from veladura.methods.households.effects import EFFECT
 from veladura.methods.households.given import fit_given
+from veladura.numeric.distinct import places
 from veladura.table.codes import Column
 from veladura.table.units import people_per_cell
 
@@ -196,7 +197,7 @@ class _Fitting:
         ruled = {name for rule in self.recipe.row_rules for name in parse(rule).columns}
         kept = {name: column for name, column in kept.items() if name in ruled or _varies(column)}
         homes = self.unit[here]
-        people = homes if np.unique(homes).size < homes.size else None
+        people = homes if np.bincount(homes).max() > 1 else None
         inner = self.context.within("body", group)
         return fit_given(
             self.recipe,
@@ -228,8 +229,8 @@ def _levels_of(kind: Column, unit: Ints, enough: int) -> list[float]:
     All others share one model, and with them the rarest of these if the others are too few.
     """
     here = np.flatnonzero(~kind.missing)
-    values, place = np.unique(kind.values[here], return_inverse=True)
-    homes = people_per_cell(place.reshape(-1), unit[here], values.size)
+    values, place = places(kind.values[here])
+    homes = people_per_cell(place, unit[here], values.size)
     chosen = np.flatnonzero(homes >= FEWEST_OF_KIND)
     chosen = chosen[np.argsort(-homes[chosen], kind="stable")]
     left = np.unique(unit[~np.isin(kind.values, values[chosen]) | kind.missing]).size

@@ -17,6 +17,7 @@ from veladura.methods.households.members import (
     kinds_in_order,
     sort_keys,
 )
+from veladura.numeric.distinct import places
 from veladura.table.order import canonical_order
 from veladura.table.units import Hashes, row_hashes, unit_hashes
 
@@ -140,11 +141,10 @@ def _units_of(table: Table) -> tuple[list[str | None], list[Ints]]:
         if name is None:
             continue
         column = whole.column(name)
-        _, number = np.unique(column.values, return_inverse=True)
-        number = number.reshape(-1).astype(np.int64)
-        # who has no number is a unit alone
-        number[column.missing] = rows + np.flatnonzero(column.missing)
-        number = np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        number = places(column.values)[1].astype(np.int64)
+        if column.missing.any():  # who has no number is a unit alone
+            number[column.missing] = rows + np.flatnonzero(column.missing)
+            number = places(number)[1].astype(np.int64)
         if number.max(initial=-1) + 1 < rows:  # else they are the rows
             names.append(name)
             numbers.append(number)

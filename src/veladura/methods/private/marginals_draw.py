@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
+from veladura.base.blas import one_thread
 from veladura.base.context import Context
 from veladura.methods.private import exact
 from veladura.methods.private.bins import Within, edges_of
@@ -80,12 +81,10 @@ class FittedMarginals(FittedPrivate["Marginals"]):
         hidden = recipe.contribution.total_sensitivity
         public = None if hidden else int(self.counts.sum())
         noise = Noise(lambda counts, s: gaussian(counts.astype(np.int64), s), noisy_maximum)
-        from threadpoolctl import threadpool_limits
-
         # the matrices are small: threads of BLAS would only wait for each other
         with (
             context.progress("choosing and measuring tables", 0) as advance,
-            threadpool_limits(1, user_api="blas"),
+            one_thread(),
         ):
             measured = measure(
                 recipe.design(self.domain, public), self.table_of, rho, noise, advance

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from veladura.base.arrays import Floats
+from veladura.base.blas import one_thread
 from veladura.methods.private.domain import Domain
 from veladura.methods.private.model import positive_number
 from veladura.numeric.graphical.chains import CellModel, Hamiltonian, warmed
@@ -67,10 +68,8 @@ class NoiseAware:
 
         Small domains by Markov chains; others by refits to perturbed tables.
         """
-        from threadpoolctl import threadpool_limits
-
         # the matrices are small: threads of BLAS would only wait for each other
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             return self._chains(rng) if self.chained else self._refits(rng, draws or REFITS)
 
     def _chains(self, rng: np.random.Generator) -> Protected:
