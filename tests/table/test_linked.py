@@ -243,8 +243,15 @@ def test_the_age_of_a_patient_at_each_visit_makes_no_people_of_visits(tmp_path):
             ),
             "1 rows of 'visits' have a 'patient' that 'people' lacks and 1 rows of 'people'",
         ),
+        (
+            lambda p, v: (
+                p,
+                v.assign(patient=v.patient.astype("Int64").where(v.index > 2, pd.NA)),
+            ),
+            "3 rows of 'visits' have no 'patient'",
+        ),
     ],
-    ids=["orphans", "repeated", "both"],
+    ids=["orphans", "repeated", "both", "missing"],
 )
 def test_the_nearest_link_is_named_with_the_rows_that_break_it(spoil, words):
     people, visits = spoil(*people_and_visits(300))

@@ -140,7 +140,9 @@ def chain_of(tables: Sequence[LinkedTable]) -> list[LinkedTable]:
     if sum(table.parent is None for table in tables) != 1 or levels > MOST_LEVELS:
         msg = (
             f"the tables {names} are no chain of at most {MOST_LEVELS} levels under one first"
-            " table.\n\nHint: protect what hangs together in another way by a plan each."
+            " table.\n\nHint: a key is one column: where only two together have every value once,"
+            " put them into one first, in all tables. Protect what hangs together in another way by"
+            " a plan each."
         )
         raise PlanError(msg)
     above = {table.parent for table in chain}

@@ -24,6 +24,7 @@ class NearLink:
     parent: str
     key: str
     orphans: int
+    unlinked: int
     repeated: int
     missing: int
     wrong: float  # share of rows, the link's and the key's
@@ -35,6 +36,7 @@ class NearLink:
             f"{number:,} rows of {table!r} {what}"
             for number, table, what in (
                 (self.orphans, self.child, f"have a {self.column!r} that {self.parent!r} lacks"),
+                (self.unlinked, self.child, f"have no {self.column!r}"),
                 (self.repeated, self.parent, f"repeat a {self.key!r}"),
                 (self.missing, self.parent, f"have no {self.key!r}"),
             )
@@ -113,10 +115,14 @@ def _near(above: pa.Table, below: pa.Table, names: tuple[str, str, str, str]) ->
     missing, held = keys.null_count, pc.count_distinct(links).as_py()
     repeated = len(keys) - missing - distinct
     inside = pc.is_in(links, value_set=keys.combine_chunks())
-    orphans = len(links) - pc.sum(inside).as_py()
-    wrong = (repeated + missing) / len(keys) + orphans / len(links)
+    unlinked = links.null_count
+    belonging = pc.sum(pc.and_(inside, links.is_valid())).as_py()
+    orphans = len(links) - unlinked - belonging
+    wrong = (repeated + missing) / len(keys) + (orphans + unlinked) / len(links)
     names_units = held >= LEAST_COVERED * distinct and held < len(links)
     if not 0 < wrong <= MOST_WRONG or not names_units:
         return None
     covered = held / distinct
-    return NearLink(child, column, parent, key, orphans, repeated, missing, wrong, covered)
+    return NearLink(
+        child, column, parent, key, orphans, unlinked, repeated, missing, wrong, covered
+    )

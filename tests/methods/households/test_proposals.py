@@ -37,6 +37,14 @@ def test_names_do_not_matter_and_codes_are_found_too():
     assert "x1 == 3 implies x2 - member_1.x2 <= -15" in recipe.rules
 
 
+def test_ages_are_bounded_by_the_head_where_some_homes_have_none():
+    frame = households(1500)
+    headless = frame.home.isin(frame.home.unique()[::20]) & (frame.relation == "head")
+    recipe = proposed(frame[~headless])
+    assert not recipe.exactly_one
+    assert 'relation == "child" implies age - head.age <= -15' in recipe.rules
+
+
 def test_members_of_random_groups_give_no_rule():
     """The control: the same people, thrown together at random."""
     frame = households(1500)

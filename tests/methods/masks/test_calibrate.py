@@ -278,7 +278,7 @@ def test_totals_that_cannot_be_reached_are_refused():
         vd.Calibrate.suggest(vd.open(frame).schema, {})
 
 
-@pytest.mark.filterwarnings("ignore:rows are drawn one by one")
+@pytest.mark.filterwarnings("ignore:rows are drawn one by one", "ignore:.*row by row")
 def test_synthetic_weights_are_calibrated_in_every_dataset(tmp_path):
     """After Cart of a survey each of the m datasets reaches the totals; the files prove it."""
     from veladura.example.survey import Design, draw_sample, make_country

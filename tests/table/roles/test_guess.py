@@ -296,3 +296,21 @@ def test_the_age_of_a_patient_makes_a_person_beside_a_number_of_days(seed):
     joined = visits.merge(people, left_on="patient", right_on="who").drop(columns=["who", "visit"])
     table = vd.open(joined.assign(stay=rng.integers(0, 60, len(joined))))
     assert guess_roles(table)["patient"].role == "person"
+
+
+def test_a_few_shared_homes_of_many_people_hide_no_household():
+    """Sizes that differ as those of towns do: the name says that they are homes."""
+    rng = np.random.default_rng(4)
+    home = np.repeat(np.arange(400), np.where(np.arange(400) < 8, 25, rng.integers(1, 5, 400)))
+    frame = pd.DataFrame(
+        {
+            "household": home + 1,
+            "region": rng.choice(list("nswe"), 400)[home],
+            "rooms": rng.integers(1, 7, 400)[home],
+            "sex": rng.choice(["m", "f"], home.size),
+            "age": rng.integers(0, 90, home.size),
+        }
+    )
+    assert guess_roles(vd.open(frame))["household"].role == "household"
+    towns = frame.rename(columns={"household": "t1"})
+    assert guess_roles(vd.open(towns))["t1"].role != "household"

@@ -44,10 +44,10 @@ def propose(recipe: HouseholdCart, table: Table) -> HouseholdCart:
     recipe = replace(recipe, members=tuple(order))
     if below.kind is None or levels[0].is_person:
         return recipe
-    relatives, always = _relatives(taken[below.kind], below)
+    relatives, always, commonest = _relatives(taken[below.kind], below)
     rules: list[str] = []
     ages = [name for name in order if name != below.kind and taken[name].labels is None]
-    for name in always[:1]:
+    for name in always[:1] or commonest:
         head = _row_of(relatives[name], taken[below.kind], below)
         for age in ages:
             rules += _bounds(taken[age], taken[below.kind], below, head, name)
@@ -66,8 +66,12 @@ def _with_design(recipe: HouseholdCart, table: Table, top: Level) -> HouseholdCa
     return replace(recipe, keep=design, draws="plain") if design else recipe
 
 
-def _relatives(kind: Column, members: Level) -> tuple[dict[str, int], list[str]]:
-    """Return the kinds that no household has twice, and those that every one has."""
+def _relatives(kind: Column, members: Level) -> tuple[dict[str, int], list[str], list[str]]:
+    """Return the kinds that no household has twice, those that every one has, and the commonest.
+
+    The commonest is one that most households have: where some lack a head, ages of the others are
+    bounded by that of the head all the same.
+    """
     codes = level_codes(kind)
     assert codes is not None  # noqa: S101  # it is a column of few values
     units = int(members.parent.max(initial=-1)) + 1
@@ -82,7 +86,9 @@ def _relatives(kind: Column, members: Level) -> tuple[dict[str, int], list[str]]
     }
     # at most one household in a thousand has none: the release will have it in every one
     always = [name for name, code in named.items() if homes[code] >= units - units // 1000]
-    return named, always
+    most = max(named, key=lambda name: homes[named[name]], default=None)
+    common = [] if most is None or homes[named[most]] <= units / 2 else [most]
+    return named, always, common
 
 
 def _values(kind: Column) -> list[str]:
