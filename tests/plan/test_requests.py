@@ -159,6 +159,11 @@ def test_a_release_without_classes_is_named(home):
     outcomes, (told,) = run_requests(read_plan(home / "plan.toml"))
     assert list(outcomes) == ["one", "two"]
     assert told.startswith("one and two: no released column is one that an intruder")
+    # the same draws link rows as exact columns do: counted again from the files
+    files = [outcome.release.datasets[0][["age", "ill", "stay"]] for outcome in outcomes.values()]
+    alone = [set(map(tuple, file[~file.duplicated(keep=False)].to_numpy())) for file in files]
+    assert f"rows of {len(alone[0] & alone[1]):,} people are the same, and alone" in told
+    assert "by age, ill, stay" in told
 
 
 def test_the_command_makes_all_or_says_why(home, veladura):

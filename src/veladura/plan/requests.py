@@ -3,7 +3,7 @@
 Two recipients may put their files together. Each release keeps its promise on its own, and any two
 are held against each other before anything is written. Classes are intersected: people whose two
 classes are shared by fewer than k people would be found by both recipients together. Files whose
-rows are people are joined on the columns that both release exactly. Of synthetic rows those are
+rows are people are joined on the columns that are the same in both. Of synthetic rows those are
 counted that both hold alone, and private releases add up their epsilon.
 """
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import secrets
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ import tomli_w
 
 from veladura.base.checks import check_whole
 from veladura.base.context import Progress, silent
-from veladura.errors import GateError, PlanError
+from veladura.errors import BudgetError, DataError, GateError, PlanError, PromiseError
 
 if TYPE_CHECKING:
     from veladura.plan.plan import Plan
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from veladura.release.intersected import Added
 
 # Settings of steps that are lists or tables by column: those of columns a request leaves out go.
-BY_COLUMN = ("quasi_identifiers", "columns", "hierarchies", "critical", "limits", "domain", "order")
+BY_COLUMN = ("hierarchies", "limits", "domain", "order", "levels", "strata", "smoothing", "weights")
+TREATED = ("quasi_identifiers", "columns", "critical")  # without any of them a step has no work
 SAID = ("recipient", "purpose")
 
 
@@ -84,10 +86,12 @@ def plans_of(plan: Plan) -> dict[str, Plan]:
     """Return the plan of every request: each could be run alone."""
     from veladura.plan.reading import plan_in
 
-    return {
-        request.name: plan_in(tomli_w.dumps(_tables(plan, request)), plan.home)
-        for request in plan.requests
-    }
+    plans = {}
+    for request in plan.requests:
+        text = tomli_w.dumps(_tables(plan, request))
+        with _named(request.name):
+            plans[request.name] = plan_in(text, plan.home)
+    return plans
 
 
 def run_requests(
@@ -103,11 +107,20 @@ def run_requests(
     from veladura.plan.run import check, hand_out, judge, tried
     from veladura.plan.series import reserved
 
-    plans = plans_of(plan)
-    places = {name: check(each, force=force) for name, each in plans.items()}
-    trials = {name: tried(each, progress) for name, each in plans.items()}
-    for name, trial in trials.items():
-        judge(trial, places[name])
+    plans, places = plans_of(plan), {}
+    trials: dict[str, Trial] = {}
+    for name, each in plans.items():
+        with _named(name):
+            places[name] = check(each, force=force)
+    # Private draws are charged: they come last, when nothing else can refuse the others.
+    private = [name for name, each in plans.items() if any(step.private for step in each.steps)]
+    for name in (*(name for name in plans if name not in private), *private):
+        if private and name == private[0]:
+            _refuse(_together(trials)[1], plan.custodian.breaks_earlier)
+        with _named(name):
+            trials[name] = tried(plans[name], progress)
+            judge(trials[name], places[name])
+    trials = {name: trials[name] for name in plans}
     told, broken = _together(trials)
     if broken:
         _refuse(broken, plan.custodian.breaks_earlier)
@@ -119,6 +132,15 @@ def run_requests(
             for name, each in plans.items()
         }
     return outcomes, told
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say in an error which request it is about."""
+    try:
+        yield
+    except (PlanError, DataError, GateError, PromiseError, BudgetError) as error:
+        raise type(error)(f"request {name!r}: {error}") from error
 
 
 def _tables(plan: Plan, request: Request) -> dict[str, Any]:
@@ -151,15 +173,25 @@ def _tables(plan: Plan, request: Request) -> dict[str, Any]:
 def _without(step: Mapping[str, Any], dropped: set[str]) -> dict[str, Any] | None:
     """Return a step without columns that are not released; None where it has nothing left to do."""
     left = dict(step)
-    for key in BY_COLUMN:
+    for key in (*TREATED, *BY_COLUMN):
         given = left.get(key)
         if isinstance(given, list):
-            left[key] = [name for name in given if name not in dropped]
+            left[key] = _left(given, dropped)
         elif isinstance(given, dict):
             left[key] = {name: value for name, value in given.items() if name not in dropped}
         if given and not left[key]:
-            return None
+            if key in TREATED:
+                return None
+            del left[key]
+    if "models" in left:
+        left["models"] = [one for one in left["models"] if one.get("column") not in dropped]
     return left
+
+
+def _left(names: Sequence[Any], dropped: set[str]) -> list[Any]:
+    """Return the names that are not dropped, also of a list of lists."""
+    left = [_left(one, dropped) if isinstance(one, list) else one for one in names]
+    return [one for one in left if one and (isinstance(one, list) or one not in dropped)]
 
 
 def _changed(step: dict[str, Any], request: Request) -> dict[str, Any]:
@@ -189,7 +221,7 @@ def _intruders(
 
 def _refuse(broken: Sequence[str], reason: str) -> None:
     """Refuse releases that break a promise together, unless the holder accepts it."""
-    if not reason:
+    if broken and not reason:
         raise GateError(_words(broken))
 
 
@@ -232,24 +264,24 @@ def _by_rows(
     first: str, second: str, trials: Mapping[str, Trial], entries: Mapping[str, Entry]
 ) -> tuple[list[str], list[str]]:
     """Return what the join of two releases tells, in words, and the promises that it breaks."""
-    from veladura.release.joined import found_by, shared_exact
+    from veladura.release.joined import found_by, linking
     from veladura.release.linked import linked
 
     told, broken = [], []
     for one, other in ((first, second), (second, first)):
         if entries[one].kind == "private" or entries[other].kind != "rows":
             continue
-        k = entries[one].k
+        k, by = entries[one].k, linking(entries[one], entries[other])
         if k and (people := found_by(entries[one], entries[other])):
-            by = ", ".join(shared_exact(entries[one], entries[other]))
             broken.append(
                 f"{one} and {other}: {len(people):,} people of {one} are found in {other} by what"
-                f" an intruder knows, and in {one} among fewer than k = {k} by {by}, which both"
-                " release exactly"
+                f" an intruder knows, and in {one} among fewer than k = {k} by"
+                f" {', '.join(by)}, which are the same in both"
             )
         if k or one != first:
             continue
-        found = linked(trials[one].release, trials[other].release, trials[one].table.fetched())
+        source = trials[one].table.fetched()
+        found = linked(trials[one].release, trials[other].release, source, by)
         if found is not None and found.people and found.column:
             told.append(
                 f"{one} and {other}: {found.people:,} people are linked by {', '.join(found.by)};"

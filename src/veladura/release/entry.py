@@ -44,12 +44,12 @@ class Entry:
         Of released rows: hashes of what a single row of a dataset holds in the columns.
     epsilon, delta
         Of a private release.
-    exact
-        Hashes of the columns that were released exactly, one a row of ``person``: by them rows of
-        two releases are linked. None where no released row is a person's.
-    drawn, draws
-        The columns of people's own rows that were replaced or masked, and a hash of what a row of
-        the first dataset holds in them.
+    exact, drawn
+        The columns that were released exactly, and those of people's own rows that were replaced or
+        masked.
+    shown
+        Hashes of the released values of both, one a row of ``person``, in the first dataset: by
+        equal values rows of two releases are linked. None where no released row is a person's.
     before
         How many releases of the series it was held against.
     folder, digest
@@ -77,9 +77,9 @@ class Entry:
     alone: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     epsilon: float = 0.0
     delta: float = 0.0
-    exact: dict[str, Ints] = field(default_factory=dict, repr=False)
+    exact: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
-    draws: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    shown: dict[str, Ints] = field(default_factory=dict, repr=False)
     before: int = 0
     folder: str = ""
     digest: str = ""
@@ -132,7 +132,9 @@ def entry_of(
         np.array(group),
         identity=identity_of(table),
         promised=promised,
-        exact={n: _held(key, data.arrow, [n]) for n in release.exact},
+        exact=release.exact,
+        drawn=_drawn(release),
+        shown={n: _held(key, data.arrow, [n]) for n in (*release.exact, *_drawn(release))},
         home=None if home is None else _held(key, source.arrow, [home])[rows],
         values=values,
         source=source,
@@ -180,7 +182,7 @@ def _entry_of_rows(
         alone |= set(values[rows == 1].tolist())
     own = _held(key, source.arrow, columns) if columns else np.zeros_like(person)
     single = np.array(sorted(alone), dtype=np.int64)
-    exact, drawn, draws = _linkable(release, source, key)
+    own_rows = release.tables[0].rows is not None
     return Entry(
         name,
         made,
@@ -191,26 +193,26 @@ def _entry_of_rows(
         own,
         kind="rows",
         alone=single,
-        exact=exact,
-        drawn=drawn,
-        draws=draws,
+        exact=release.exact if own_rows else (),
+        drawn=_drawn(release) if own_rows else (),
+        shown=_shown(release, source.rows, key) if own_rows else {},
         identity=identity_of(table),
     )
 
 
-def _linkable(
-    release: Release, source: Table, key: bytes
-) -> tuple[dict[str, Ints], tuple[str, ...], Ints]:
-    """Return what rows of people hold exactly, and what was drawn for them; hashes by row."""
-    dataset, draws = release.tables[0], np.empty(0, dtype=np.int64)
-    if dataset.rows is None or not release.exact:
-        return {}, (), draws
-    exact = {n: _held(key, source.arrow, [n]) for n in release.exact if n in source.names}
-    drawn = tuple(sorted(n for n in dataset.table.names if n in release.changed))
-    if drawn:
-        draws = np.zeros(source.rows, dtype=np.int64)
-        draws[np.asarray(dataset.rows)] = _held(key, dataset.table.arrow, drawn)
-    return exact, drawn, draws
+def _drawn(release: Release) -> tuple[str, ...]:
+    """Return the columns that were replaced or masked, other than the quasi-identifiers."""
+    names, classed = release.tables[0].table.names, release.quasi_identifiers
+    return tuple(n for n in names if n in release.changed and n not in classed)
+
+
+def _shown(release: Release, size: int, key: bytes) -> dict[str, Ints]:
+    """Return hashes of released values, by row of the source."""
+    dataset, shown = release.tables[0], {}
+    for name in (*release.exact, *_drawn(release)):
+        shown[name] = np.zeros(size, dtype=np.int64)
+        shown[name][np.asarray(dataset.rows)] = _held(key, dataset.table.arrow, [name])
+    return shown
 
 
 def _held(key: bytes, rows: pa.Table, columns: Sequence[str]) -> Ints:

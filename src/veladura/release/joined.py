@@ -1,8 +1,9 @@
-"""Rows of two releases of the same people, linked by the columns that both release exactly.
+"""Rows of two releases of the same people, linked by columns that hold the same values in both.
 
-Whoever finds a person in a file of rows, by what is known of people and released as it is, reads
-off the person's other columns. A k-anonymous release that has some of these too then holds fewer
-than k rows that can be the person's: those of the class that have the same values.
+These are columns that both release exactly, and masked ones where both have the same draws. Whoever
+finds a person in a file of rows, by what is known of people and released as it is, reads off the
+person's other columns. A k-anonymous release that has some of these too then holds fewer than k
+rows that can be the person's: those of the class that have the same values.
 """
 
 from __future__ import annotations
@@ -14,10 +15,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from veladura.release.entry import Entry
 
+HALF = 0.5  # of the people in both: a column that agrees for fewer links nobody reliably
 
-def shared_exact(first: Entry, second: Entry) -> tuple[str, ...]:
-    """Return the columns that both releases hold exactly, in rows of people."""
-    return tuple(name for name in first.exact if name in second.exact)
+
+def linking(first: Entry, second: Entry) -> tuple[str, ...]:
+    """Return the columns that hold the same value in both releases for most people in both."""
+    return tuple(
+        name
+        for name in first.shown
+        if name in second.shown and _agreement(first, second, name) > HALF
+    )
+
+
+def _agreement(first: Entry, second: Entry, name: str) -> float:
+    """Return the share of people in both who hold a value of a column in both."""
+    one, other = _values(first, name), _values(second, name)
+    both = one.keys() & other.keys()
+    return sum(bool(one[person] & other[person]) for person in both) / max(len(both), 1)
 
 
 def found_by(classes: Entry, rows: Entry) -> set[int]:
@@ -30,13 +44,13 @@ def found_by(classes: Entry, rows: Entry) -> set[int]:
     rows
         A release whose rows are people: its known columns that are exact tell who may be who.
     """
-    by, known = shared_exact(classes, rows), [n for n in rows.columns if n in rows.exact]
+    by, known = linking(classes, rows), [n for n in rows.columns if n in rows.exact]
     if not by or not known:
         return set()
-    seen = [tuple(cell) for cell in zip(*(rows.exact[n].tolist() for n in known), strict=True)]
     held: defaultdict[tuple[int, ...], set[tuple[int, ...]]] = defaultdict(set)
     places: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
-    for person, cell, values in zip(rows.person.tolist(), seen, cells(rows, by), strict=True):
+    of_rows = zip(rows.person.tolist(), cells(rows, known), cells(rows, by), strict=True)
+    for person, cell, values in of_rows:
         held[cell].add(values)
         places[person].append(cell)
     people: defaultdict[int, defaultdict[tuple[int, ...], set[int]]]
@@ -56,42 +70,39 @@ def found_by(classes: Entry, rows: Entry) -> set[int]:
     return found
 
 
-def drawn_twice(first: Entry, second: Entry) -> tuple[tuple[str, ...], set[int], set[int]]:
-    """Return the columns that two releases drew for the same people, and people with two draws.
+def drawn_twice(first: Entry, second: Entry) -> tuple[tuple[str, ...], set[int]]:
+    """Return the columns that two releases drew for the same people, and people with two draws."""
+    columns, twice = [], set()
+    for name in (name for name in first.drawn if name in second.drawn):
+        one, other = _values(first, name), _values(second, name)
+        people = {p for p in one.keys() & other.keys() if not one[p] & other[p]}
+        columns += [name] if people else []
+        twice |= people
+    return tuple(columns), twice
 
-    The last are those of them whose rows are the same, and alone in either file, by the columns
-    that both release exactly.
-    """
-    columns = tuple(name for name in first.drawn if name in second.drawn)
-    if not columns:
-        return columns, set(), set()
-    draws = _draws(first), _draws(second)
-    same_columns = set(first.drawn) == set(second.drawn)
-    twice = {
-        person
-        for person in draws[0].keys() & draws[1].keys()
-        if not (same_columns and draws[0][person] & draws[1][person])
-    }
-    by = shared_exact(first, second)
+
+def linked_people(first: Entry, second: Entry) -> set[int]:
+    """Return the people with a row in either file that is alone, and the same, by what links."""
+    by = linking(first, second)
     one, other = _alone(first, by), _alone(second, by)
-    return columns, twice, {p for v, p in one.items() if other.get(v) == p and p in twice}
+    return {person for values, person in one.items() if other.get(values) == person}
 
 
 def cells(entry: Entry, columns: Sequence[str]) -> Iterable[tuple[int, ...]]:
-    """Return what each row holds in some exact columns, as hashes."""
-    return zip(*(entry.exact[name].tolist() for name in columns), strict=True)
+    """Return what each row holds in some columns, as hashes."""
+    return zip(*(entry.shown[name].tolist() for name in columns), strict=True)
 
 
-def _draws(entry: Entry) -> dict[int, set[int]]:
-    """Return what was drawn for each person, as hashes."""
+def _values(entry: Entry, name: str) -> dict[int, set[int]]:
+    """Return what each person holds in a column, as hashes."""
     found: defaultdict[int, set[int]] = defaultdict(set)
-    for person, draw in zip(entry.person.tolist(), entry.draws.tolist(), strict=True):
-        found[person].add(draw)
+    for person, value in zip(entry.person.tolist(), entry.shown[name].tolist(), strict=True):
+        found[person].add(value)
     return found
 
 
 def _alone(entry: Entry, by: Sequence[str]) -> dict[tuple[int, ...], int]:
-    """Return the person of rows that are alone by some exact columns."""
+    """Return the person of rows that are alone by some columns."""
     rows = list(zip(cells(entry, by), entry.person.tolist(), strict=True)) if by else []
     times = Counter(values for values, _ in rows)
     return {values: person for values, person in rows if times[values] == 1}

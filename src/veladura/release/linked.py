@@ -1,4 +1,4 @@
-"""Two releases whose rows are people: joined on the columns that both release exactly.
+"""Two releases whose rows are people: joined on the columns that are the same in both.
 
 Whoever has two noisy or synthetic values of the same person takes their mean.
 """
@@ -29,7 +29,7 @@ class Linked:
     Attributes
     ----------
     by
-        The columns that both release exactly.
+        The columns that are the same in both.
     people
         People of both whose values in them are alone in either file: their rows are linked.
     near_one, near_both
@@ -46,20 +46,21 @@ class Linked:
     column: str = ""
 
 
-def linked(first: Release, second: Release, source: Table) -> Linked | None:
+def linked(first: Release, second: Release, source: Table, by: tuple[str, ...]) -> Linked | None:
     """Return what two releases of one source tell together; None where rows are nobody's.
 
     Parameters
     ----------
     source
         The source, as both releases have its rows.
+    by
+        The columns that are the same in both.
     """
     if first.rows is None or second.rows is None:
         return None
     data = [release.tables[0] for release in (first, second)]
     where = [np.asarray(dataset.rows) for dataset in data]
     both = np.intersect1d(where[0], where[1])
-    by = tuple(n for n in data[0].table.names if n in first.exact and n in second.exact)
     if not by or not both.size:
         return Linked(by, 0)
     at = [_places(rows, both) for rows in where]
@@ -98,8 +99,9 @@ def _nearer(
             continue
         truth = source.column(name).numbers()[both]
         values = [t.column(name).numbers()[p] for t, p in zip(tables, at, strict=True)]
-        if all((value == truth).all() for value in values):
-            continue
+        exact = all((value == truth).all() for value in values)
+        if exact or np.array_equal(values[0], values[1], equal_nan=True):
+            continue  # the mean of both tells no more than one
         middle = (values[0] + values[1]) / 2
         one, mean = (_near(value, truth, single) for value in (values[0], middle))
         if not best[0] or mean - one > best[2] - best[1]:

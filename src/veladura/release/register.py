@@ -29,9 +29,9 @@ from veladura.release.entry import Entry
 
 KEY, LOCK, SEAL = "key", "lock", "seal"
 VALUES = ".values.parquet"  # released values that a consistent series keeps
-EXACT = "exact: "  # columns of hashes, one for each column that was released exactly
-KEPT = ("columns", "identity", "drawn")  # lists in JSON
-HASHES = ("person", "group", "alone", "draws")
+SHOWN = "shown: "  # columns of hashes of released values, one for each column
+KEPT = ("columns", "identity", "exact", "drawn")  # lists in JSON
+HASHES = ("person", "group", "alone")
 NOT_KEPT = ("home", "values", "source", "whose")
 
 
@@ -75,11 +75,11 @@ class Register:
         """Write an entry, or write it anew: hashes and settings, no values."""
         key, stem = self.key(), _stem(entry)
         hashes = {name: getattr(entry, name) for name in HASHES}
-        hashes |= {f"{EXACT}{name}": array for name, array in entry.exact.items()}
+        hashes |= {f"{SHOWN}{name}": array for name, array in entry.shown.items()}
         given = {name: array for name, array in hashes.items() if name in HASHES[:2] or array.size}
         with private_file(self.folder / f"{stem}.parquet") as stream:
             pq.write_table(_padded(given), stream)
-        left_out = {*HASHES, *NOT_KEPT, "exact"}
+        left_out = {*HASHES, *NOT_KEPT, "shown"}
         about = {f.name: getattr(entry, f.name) for f in fields(entry) if f.name not in left_out}
         about = json.loads(json.dumps(about))  # as it will be read
         about[SEAL] = self._seal(stem, about, key)
@@ -122,9 +122,9 @@ class Register:
             self._refuse("a file of it, or its key, was changed since it was written")
         rows = pq.read_table(self.folder / f"{stem}.parquet")
         arrays = {name: rows[name].drop_null().to_numpy() for name in rows.column_names}
-        exact = {n.removeprefix(EXACT): arrays.pop(n) for n in [*arrays] if n.startswith(EXACT)}
+        shown = {n.removeprefix(SHOWN): arrays.pop(n) for n in [*arrays] if n.startswith(SHOWN)}
         about |= {name: tuple(about.get(name, ())) for name in KEPT}
-        return Entry(**about, **arrays, exact=exact)
+        return Entry(**about, **arrays, shown=shown)
 
     def _seal(self, stem: str, about: Mapping[str, Any], key: bytes) -> str:
         """Return the keyed hash of both files of an entry.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Ints
-from veladura.release.joined import drawn_twice, found_by, shared_exact
+from veladura.release.joined import drawn_twice, found_by, linked_people, linking
 
 if TYPE_CHECKING:
     from veladura.release.entry import Entry
@@ -49,9 +49,10 @@ class Repeated:
         Whether the k-anonymous one is the older one: its promise is broken.
     by
         The columns by which rows of both are linked.
-    drawn, twice, linked
-        The columns that both drew for the same people, the people with two draws, and those of
-        them whose rows are linked.
+    drawn, twice
+        The columns that both drew for the same people, and the people with two draws.
+    linked
+        People whose rows are the same, and alone in both files, by the columns that link.
     why
         What could not be counted, and why.
     """
@@ -97,7 +98,7 @@ class Repeated:
     def remedy(self) -> str:
         """What the holder can do where a promise is broken."""
         return (
-            f"leave out columns that both release exactly ({', '.join(self.by)}), or protect the"
+            f"leave out columns that are the same in both ({', '.join(self.by)}), or protect the"
             " quasi-identifiers of this release as those of the earlier one"
         )
 
@@ -107,7 +108,7 @@ class Repeated:
             told += f"epsilon = {self.epsilon:g} together"
             told += f", delta = {self.delta:g}" if self.delta else ""
         if self.why:
-            return told + ("; " if self.epsilon else "") + self.why + self._averaged
+            return told + ("; " if self.epsilon else "") + self.why + self._more
         if self.epsilon:
             return told
         if self.found:
@@ -115,7 +116,7 @@ class Repeated:
             return told + (
                 f"{self.found:,} of {self.shared:,} people in both are among fewer than {whose}"
                 f" k = {self.k}, for who knows what an intruder is said to know: their rows are"
-                f" linked by {', '.join(self.by)}, which both release exactly"
+                f" linked by {', '.join(self.by)}, which are the same in both"
             )
         return (
             told
@@ -125,20 +126,24 @@ class Repeated:
                 f" stand alone in both {_percent(self.right, self.claims)} are those of one person"
                 f" ({_percent(self.right_alone, self.claims_alone)} in this one alone)"
             )
-            + self._averaged
+            + self._more
         )
 
     @property
-    def _averaged(self) -> str:
-        """How many people have two draws, which tell more than one."""
-        if not self.twice:
-            return ""
-        by = f" by {', '.join(self.by)}" if self.by else ""
-        return (
-            f"; {self.twice:,} people in both have two draws of {', '.join(self.drawn)}, whose mean"
-            f" is nearer to the truth than one ({self.linked:,} of them in rows that are the same,"
-            f" and alone in both files{by})"
-        )
+    def _more(self) -> str:
+        """How many people are linked, and have two draws, which tell more than one."""
+        said = ""
+        if self.linked:
+            said += (
+                f"; rows of {self.linked:,} people are the same, and alone in both files, by"
+                f" {', '.join(self.by)}: who has both files has all columns of either"
+            )
+        if self.twice:
+            said += (
+                f"; {self.twice:,} people in both have two draws of {', '.join(self.drawn)}, whose"
+                " mean is nearer to the truth than one"
+            )
+        return said
 
 
 def repeated(old: Entry, new: Entry) -> Repeated:
@@ -147,16 +152,17 @@ def repeated(old: Entry, new: Entry) -> Repeated:
         why = "" if old.kind == new.kind else "the rest is covered by differential privacy"
         spent, delta = old.epsilon + new.epsilon, old.delta + new.delta
         return Repeated(old.name, old.made, epsilon=spent, delta=delta, why=why)
-    by = shared_exact(old, new)
+    by = linking(old, new)
     if old.kind != new.kind:
         return _of_classes(old, new, by)
-    drawn, twice, same = drawn_twice(old, new)
-    about = Repeated(old.name, old.made, by=by, drawn=drawn, twice=len(twice), linked=len(same))
+    drawn, twice = drawn_twice(old, new)
+    linked = linked_people(old, new)
+    about = Repeated(old.name, old.made, by=by, drawn=drawn, twice=len(twice), linked=len(linked))
     if not (old.columns and new.columns):
         why = "no released column is one that an intruder is said to know; nothing is counted"
         return replace(about, why=why)
     if set(old.columns) != set(new.columns):
-        return replace(about, why="other columns were known then; nothing is counted")
+        return replace(about, why="other columns are known in the other one; nothing is counted")
     before, now = _found(old), _found(new)
     shared = np.intersect1d(old.person, new.person)
     claims = np.intersect1d(old.alone, new.alone)
