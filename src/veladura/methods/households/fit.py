@@ -87,6 +87,7 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
             coded,
             all_move=not parents.is_person,
             clusters=None if effects is None else effects.cluster[home],
+            owner=parents.parent if i > 1 and levels[i - 2].is_person else None,
         )
         rules = across if i == 1 else MemberRules({}, (), ())
         rules = replace(rules, distinct=level.times)

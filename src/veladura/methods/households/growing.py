@@ -60,6 +60,7 @@ def fit_children(
     all_move: bool,
     clusters: Ints | None = None,
     past: Mapping[str, Columns] | None = None,
+    owner: Ints | None = None,
 ) -> Children:
     """Return the models of the rows of units.
 
@@ -80,15 +81,22 @@ def fit_children(
     past
         By prefix, columns of units of which each column is drawn given the strongest few: their
         rows so far, of which no row is drawn.
+    owner
+        The person of each unit, where these are episodes, such as visits: what the visits of one
+        patient share is held by one.
     """
     kind, order = kinds_of
     number = next(iter(units.values())).size if units else int(unit.max(initial=-1)) + 1
     size = np.bincount(unit, minlength=number).astype(np.int64)
     cart = recipe.cart()
-    enough = min(max(cart.people_in_leaf, cart.people_in_level), number)
-    most = int(np.sort(size)[::-1][enough - 1])
+    holder = np.arange(number) if owner is None else owner
+    largest = _largest_of(size, holder)
+    enough = min(max(cart.people_in_leaf, cart.people_in_level), largest.size)
+    most = int(np.sort(largest)[::-1][enough - 1])
     sized = {SIZE: whole_numbers(SIZE, size)}
-    model = fit_given(recipe, units, sized, context.within("size"), coded, past, clusters=clusters)
+    model = fit_given(
+        recipe, units, sized, context.within("size"), coded, past, owner, clusters=clusters
+    )
     start = np.zeros(number, dtype=np.int64)
     start[unit[position == 1]] = np.flatnonzero(position == 1)
     known = {**units, **sized}
@@ -102,6 +110,7 @@ def fit_children(
         context,
         coded,
         clusters,
+        owner,
         all_move=all_move,
         past=past or {},
     )
@@ -111,7 +120,7 @@ def fit_children(
     else:
         kinds = [fitting.kind_model(kind, which) for which in range(1, min(most, 3) + 1)]
         merged = fitting.merged(kind, kinds)
-        levels = _levels_of(merged, unit, enough)
+        levels = _levels_of(merged, holder[unit], enough)
         groups = groups_of(merged, unit, position, levels)
         composition = counts(merged, unit, levels, number)
         fitting = replace(fitting, units={**fitting.units, **composition})
@@ -121,6 +130,19 @@ def fit_children(
         groups -= _too_few(groups, unit)  # then one model for all rows of a kind
     bodies = [fitting.body(np.flatnonzero(groups == g), kind, g) for g in range(groups.max() + 1)]
     return Children(tuple(rows), model, kind, order, kinds, levels, bodies, most)
+
+
+def _largest_of(size: Ints, holder: Ints) -> Ints:
+    """Return the largest number of rows that a unit of each holder has.
+
+    Examples
+    --------
+    >>> _largest_of(np.array([2, 9, 1]), np.array([0, 0, 1])).tolist()
+    [9, 1]
+    """
+    largest = np.zeros(int(holder.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(largest, holder, size)
+    return largest
 
 
 def _too_few(groups: Ints, unit: Ints) -> Ints:
@@ -138,6 +160,8 @@ class _Fitting:
     ----------
     start
         The first row of each unit.
+    owner
+        The person of each unit, where units are episodes of people.
     """
 
     recipe: HouseholdCart
@@ -149,6 +173,7 @@ class _Fitting:
     context: Context
     coded: Sequence[str]
     clusters: Ints | None
+    owner: Ints | None
     all_move: bool
     past: Mapping[str, Columns]
 
@@ -163,11 +188,16 @@ class _Fitting:
         for prefix, columns in zip((FIRST, SECOND, BEFORE), before, strict=False):
             kept |= renamed(columns, prefix)
         own = {kind: self.rows[kind].take(here)}
-        people = self.unit[here] if which > 2 else None  # noqa: PLR2004
+        people = self._people(here)
         inner = self.context.within("kind", which)
         return fit_given(
             self.recipe, kept, own, inner, self.coded, people=people, clusters=self._clusters(here)
         )
+
+    def _people(self, here: Ints) -> Ints | None:
+        """Return whose each of some rows is; None where nobody has two of them."""
+        whose = self.unit[here] if self.owner is None else self.owner[self.unit[here]]
+        return whose if np.bincount(whose).max() > 1 else None
 
     def _clusters(self, here: Ints) -> Ints | None:
         return None if self.clusters is None else self.clusters[self.unit[here]]
@@ -196,8 +226,7 @@ class _Fitting:
         used = {prefix: c for prefix, c in before.items() if _is_there(c)}
         ruled = {name for rule in self.recipe.row_rules for name in parse(rule).columns}
         kept = {name: column for name, column in kept.items() if name in ruled or _varies(column)}
-        homes = self.unit[here]
-        people = homes if np.bincount(homes).max() > 1 else None
+        people = self._people(here)
         inner = self.context.within("body", group)
         return fit_given(
             self.recipe,
