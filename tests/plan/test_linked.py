@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.generators.linked import firms_and_employees, homes_and_people
+from tests.table.test_linked import people_and_visits
 
 import veladura as vd
 from veladura.plan.guessed import look_at_linked
@@ -35,6 +36,27 @@ def test_the_turnover_of_a_firm_is_no_weight_of_its_employees(tmp_path, seed):
     table, _, guesses = look_at_linked(chain_of(tmp_path, firms=firms, employees=employees))
     assert guesses["turnover"].role == "sensitive"
     assert not table.schema.of_role("weight")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rounded_amounts_of_a_firm_are_no_codes_though_its_employees_repeat_them(tmp_path, seed):
+    firms, employees = firms_and_employees(seed=seed)
+    employees = employees.sample(3000, replace=True, random_state=seed)
+    turnover = np.exp(np.random.default_rng(seed).normal(14, 1, len(firms)))
+    firms = firms.assign(
+        turnover=turnover.round(-3).astype(int), sector=firms.sector.map(len) * 11
+    )
+    _, _, guesses = look_at_linked(chain_of(tmp_path, firms=firms, employees=employees))
+    assert guesses["turnover"].kind == "integer"
+    assert guesses["sector"].kind == "category"  # the control: a few codes stay codes
+
+
+def test_codes_of_the_last_table_are_guessed_though_its_key_is_not_joined(tmp_path):
+    people, visits = people_and_visits(300)
+    visits = visits.assign(ward=visits.ward.map({"A": 11, "B": 13, "C": 20}))
+    chain = chain_of(tmp_path, people=people, visits=visits)
+    assert chain[-1].key == "visit"
+    assert look_at_linked(chain)[2]["ward"].kind == "category"
 
 
 def test_the_weight_of_a_home_is_one_of_its_people(tmp_path):

@@ -19,13 +19,15 @@ from veladura.table.database.spark import is_spark_url
 from veladura.table.linked import LinkedTable, chain_of, find_links, open_linked, with_people
 from veladura.table.linked_people import share_a_unit
 from veladura.table.roles.guess import Guess, guess_roles
-from veladura.table.schema import Declared
+from veladura.table.schema import NUMERIC, Declared
 from veladura.table.source import open_unwarned
 from veladura.table.table import Table
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
     from veladura.table.inspect import Facts
+
+FEWEST_ROWS = 50  # of a table that shows by itself whether its numbers are codes
 
 
 def find_linked(sources: Sequence[str]) -> list[LinkedTable]:
@@ -53,22 +55,41 @@ def find_linked(sources: Sequence[str]) -> list[LinkedTable]:
 
 
 def judged_alone(opened: Table, guesses: Mapping[str, Guess]) -> dict[str, Guess]:
-    """Return guesses that hold for the tables above by themselves: what is no weight there is none.
+    """Return guesses that hold for the tables above by themselves, where repetition misleads.
 
     Rows below repeat a column of the table above, as members of a household share their weight:
-    the turnover of a firm is not the weight of its employees.
+    the turnover of a firm is not the weight of its employees, nor are its amounts codes.
     """
     better = dict(guesses)
     for link in opened.source.links:
-        held = [name for name in link.columns if guesses[name].role == "weight"]
-        if link.key is None or not held:
+        held = [name for name in link.columns if _may_mislead(opened, name, guesses[name])]
+        if link.key not in opened.names or not held:  # rows of the last table repeat nothing
             continue
-        key = opened.column(link.key)
+        key = opened.column(str(link.key))
         first = np.unique(np.where(key.missing, -1, key.values), return_index=True)[1]
         alone = open_unwarned(opened.arrow.take(pa.array(first)).select(link.columns))
         by_itself = guess_roles(alone)
-        better |= {name: by_itself[name] for name in held if by_itself[name].role != "weight"}
+        better |= {
+            name: replace(by_itself[name], unique=guesses[name].unique)
+            for name in held
+            if _is_better(guesses[name], by_itself[name], first.size)
+        }
     return better
+
+
+def _may_mislead(opened: Table, name: str, guess: Guess) -> bool:
+    """Whether a guess is one that values make which rows below repeat: a weight, or codes."""
+    return guess.role == "weight" or (
+        guess.kind == "category" and opened.schema[name].kind in NUMERIC
+    )
+
+
+def _is_better(guess: Guess, by_itself: Guess, rows: int) -> bool:
+    """Whether the guess of a table by itself is to be taken: no weight, or a number."""
+    if guess.role == "weight":
+        return by_itself.role != "weight"
+    number = by_itself.kind in NUMERIC and by_itself.role != "identifier"
+    return number and rows >= FEWEST_ROWS
 
 
 def opened_with(
