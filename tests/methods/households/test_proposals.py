@@ -45,6 +45,18 @@ def test_ages_are_bounded_by_the_head_where_some_homes_have_none():
     assert 'relation == "child" implies age - head.age <= -15' in recipe.rules
 
 
+def test_heads_and_bounds_are_found_beside_codes_for_no_answer():
+    """One age in a hundred is 999, and 7 households in a hundred have no head."""
+    frame = households(1500)
+    headless = frame.home.isin(frame.home.unique()[::14]) & (frame.relation == "head")
+    frame = frame[~headless].reset_index(drop=True)
+    recipe = proposed(frame.assign(age=frame.age.where(frame.index % 100 > 0, 999)))
+    assert recipe.members == ("relation", "age")
+    bounds = {rule for rule in proposed(frame).rules if "age - " in rule}
+    assert bounds
+    assert {rule for rule in recipe.rules if "age - " in rule} == bounds
+
+
 def test_members_of_random_groups_give_no_rule():
     """The control: the same people, thrown together at random."""
     frame = households(1500)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from tests.generators.households import households
 from tests.generators.linked import homes_and_people
 from tests.generators.panels import household_panel
 from tests.generators.tables import generate
@@ -314,3 +315,16 @@ def test_a_few_shared_homes_of_many_people_hide_no_household():
     assert guess_roles(vd.open(frame))["household"].role == "household"
     towns = frame.rename(columns={"household": "t1"})
     assert guess_roles(vd.open(towns))["t1"].role != "household"
+
+
+@pytest.mark.parametrize("twice", [0, 3])
+def test_numbers_of_members_are_not_released_and_relations_are(twice):
+    """In a few households a number stands twice; head, partner and child have codes as well."""
+    frame = households(1200)
+    relation = frame.relation.map({"head": 1, "partner": 2, "child": 3, "other": 4})
+    frame = frame.assign(relation=relation).sort_values(["home", "relation"])
+    number = frame.groupby("home").cumcount().to_numpy() + 1
+    number[np.flatnonzero(number == 2)[:twice]] = 1
+    guesses = guess_roles(vd.open(frame.assign(no=number)))
+    assert guesses["no"].role == "identifier"
+    assert guesses["relation"].role != "identifier"

@@ -10,12 +10,13 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.numeric.association import coarse_codes, cramer, evenly_spaced
+from veladura.table.roles.reserved import without_reserved
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
 
 FEW = 20  # values of a column that may say who someone is in a household
-NEARLY_ALL = 0.95  # share of the households with exactly one head
+NEARLY_ALL = 0.9  # share of the households with exactly one head
 OLDEST = 120
 SAMPLED = 10_000  # rows that show how many values a column has
 FEWEST_AGES = 30
@@ -133,14 +134,10 @@ def _one_each(column: Column, unit: Ints) -> float:
 
 
 def _may_be_age(column: Column) -> bool:
-    values = column.values[~column.missing]
-    if column.labels is not None or column.decimals != 0 or not values.size:
+    if column.labels is not None or column.decimals != 0:
         return False
-    return bool(
-        values.min() >= 0
-        and values.max() <= OLDEST
-        and np.unique(values[:SAMPLED]).size >= FEWEST_AGES
-    )
+    ages = without_reserved(*np.unique(column.values[~column.missing], return_counts=True))[0]
+    return bool(ages.size >= FEWEST_AGES and ages[0] >= 0 and ages[-1] <= OLDEST)
 
 
 def is_time(column: Column, unit: Ints) -> bool:

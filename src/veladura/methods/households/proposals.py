@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.expression import quoted
 from veladura.methods.cart.cart import design_columns
 from veladura.methods.households.levels import Level, find_levels
 from veladura.methods.households.members import FEW, Members, find_order, level_codes
 from veladura.table.codes import Column, label_texts
+from veladura.table.roles.reserved import are_reserved
 
 if TYPE_CHECKING:
     from veladura.methods.households.household_cart import HouseholdCart
@@ -128,7 +129,8 @@ def _bounds(age: Column, kind: Column, members: Level, head: Ints, name: str) ->
     codes = level_codes(kind)
     assert codes is not None  # noqa: S101  # it is a column of few values
     values = age.values.astype(np.float64)
-    usable = ~age.missing & (head >= 0) & ~age.missing[np.maximum(head, 0)]
+    known = ~age.missing & ~_are_no_answer(age)
+    usable = known & (head >= 0) & known[np.maximum(head, 0)]
     other = quoted(f"{name}.{age.name}") if not age.name.isidentifier() else f"{name}.{age.name}"
     rules: list[str] = []
     for code in range(len(_values(kind))):
@@ -145,6 +147,13 @@ def _bounds(age: Column, kind: Column, members: Level, head: Ints, name: str) ->
                     f" {bound:g}"
                 )
     return rules
+
+
+def _are_no_answer(age: Column) -> Mask:
+    """Return which rows hold a code for no answer, such as 999: no age is bounded by it."""
+    levels, place, sizes = np.unique(age.values, return_inverse=True, return_counts=True)
+    reserved: Mask = are_reserved(levels, sizes)[place.reshape(-1)]
+    return reserved
 
 
 def _outer(differences: Floats) -> float:

@@ -20,6 +20,7 @@ from veladura.table.roles.nesting import (
 _FEWEST_UNITS = 15
 _ROWS_EACH = (1.12, 150.0)  # rows a unit, on average
 _LARGEST_SIZE = 30
+_LARGE = 4  # members
 _MUCH = 4  # columns
 _LONG = 8  # characters
 _MANY_LEVELS = 15
@@ -158,6 +159,18 @@ def _numbers_rows(key: Evidence, other: Evidence) -> bool:
     groups: Ints = key.codes[both]
     place = other.by_row[both] - other.levels[0]
     return bool(np.mean(place < key.sizes[groups]) > 0.98 and distinct_within(groups, place))  # noqa: PLR2004
+
+
+def numbers_members(key: Evidence, other: Evidence) -> bool:
+    """Whether a column numbers the members of each household from one.
+
+    Head, partner and child may have the codes 1, 2 and 3: those of a large household, with two
+    children, are not all different.
+    """
+    large = (key.codes >= 0) & (key.sizes[key.codes] >= _LARGE) & (other.codes >= 0)
+    groups: Ints = key.codes[large]
+    enough = np.unique(groups).size >= _FEWEST_UNITS
+    return enough and _numbers_rows(key, other) and distinct_within(groups, other.by_row[large])
 
 
 def distinct_within(groups: Ints, place: Floats) -> bool:

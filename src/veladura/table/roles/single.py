@@ -9,6 +9,7 @@ import numpy as np
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.identifiers import identifying
+from veladura.table.roles.keys import numbers_members
 from veladura.table.roles.nesting import (
     CONSTANT,
     VARYING,
@@ -48,6 +49,8 @@ def judge(  # noqa: PLR0911  # one for each sort of column
         return _date(column, shape)
     if shape in ("binary", "nominal code", "scale") and _are_waves(column, units):
         return Answer("undecided", "numbers that never repeat within a person, as those of waves")
+    if _are_numbers_of_members(column, units):
+        return Answer("identifier", "numbers the members within each household, as its rows do")
     if column.levels is None or shape == "scale" or are_codes(column, shape):
         return _category(column, shape, columns, units)
     return _number(column, shape, shapes, columns)
@@ -84,6 +87,20 @@ def _date(column: Evidence, shape: str) -> Answer:
     if shape == "birth date" or "birth" in column.hints:
         return Answer("quasi-identifier", "dates over decades, as dates of birth are")
     return Answer("undecided", "dates that an intruder may know of an event")
+
+
+def _are_numbers_of_members(column: Evidence, units: Units) -> bool:
+    """Whether a column tells the members of a household apart, and nothing else of them.
+
+    New households have new members: numbers of the old ones would repeat within them.
+    """
+    home = None if units.household is None else units.household.column
+    if home is None or column.levels is None:
+        return False
+    if units.person is not None:  # of several rows of a person, one
+        first = np.unique(units.person.column.codes, return_index=True)[1]
+        home, column = home.at(first), column.at(first)
+    return numbers_members(home, column)
 
 
 def _are_waves(column: Evidence, units: Units) -> bool:
