@@ -164,6 +164,19 @@ def test_a_size_that_few_households_have_does_not_come_out():
         assert drawn.groupby("home").size().max() <= most
 
 
+def test_places_of_three_households_each_are_grouped_and_refuse_no_release(people):
+    """Every place is rare in households, and not all are in people: six live in the largest."""
+    homes = {home: place for place, home in enumerate(people.home.unique())}
+    places = people.home.map(homes) // 3
+    assert people.groupby(places).size().max() > 5
+    release = vd.HouseholdCart(m=1).protect(
+        vd.open(people.assign(place=[f"p{place}" for place in places]), ROLES), seed=1
+    )
+    drawn = release.datasets[0]
+    assert drawn.groupby("place").home.nunique().mean() > 4
+    assert "place" in next(p.settings["columns"] for p in release.promises if "rare-l" in p.name)
+
+
 def test_members_without_a_household_number_are_households_alone(people):
     frame = people.head(600).assign(home=lambda f: f.home.where(f.home % 3 > 0))
     assert frame.home.isna().any()

@@ -110,7 +110,10 @@ def _in_every_row(settings: Mapping[str, Any]) -> str:
 
 def _rare_levels(settings: Mapping[str, Any]) -> str:
     people = settings["people"]
-    return f"No value of {listed(settings)} that fewer than {people} people hold is released."
+    return (
+        f"No value of {listed(settings)} that fewer than {people} people hold is released; where"
+        " every value of a column is as rare, groups of them are released under one of theirs."
+    )
 
 
 _RULES = shapes.table({"columns": shapes.names, "rules": shapes.listed(shapes.text, 1)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from veladura.core.moved_numbers import is_apart
 from veladura.core.promise import Check, Evidence, Promise, listed
 from veladura.core.violations import source_column
 from veladura.methods.cart.promises import CHECKS as CART_CHECKS
-from veladura.methods.cart.promises import promises_of
+from veladura.methods.cart.promises import promises_of, rare_values, rare_values_out
 from veladura.methods.households.extends import EXTENDS, extends_promise
 from veladura.methods.households.rules import MemberRules
 from veladura.numeric.chance import own_numbers
@@ -161,6 +162,25 @@ def repeated_times(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return int(rules.broken(columns, number, int(number.max(initial=-1)) + 1).sum())
 
 
+def rare_levels_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return how many released values are held by few people in the original.
+
+    What all members of a household share was merged as often as few households hold it. Where that
+    is so of every value, neighbours were merged, and one of theirs stands for the group.
+    """
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    home = evidence.original.units.schema.household
+    if home is None:
+        return rare_values_out(evidence, settings)
+    number = _numbers(evidence.original, home)
+    held = [
+        name
+        for name in settings["columns"]
+        if not rare_values(source_column(evidence, name), number, settings["people"])[1]
+    ]
+    return rare_values_out(evidence, {**settings, "columns": held})
+
+
 def rare_sizes_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many units have more rows than enough units of the original have."""
     assert evidence.original is not None  # noqa: S101  # proofs against the source have it
@@ -258,6 +278,7 @@ CHECKS = {
     "unit-sizes": Check(miscounted_units, _counts, _SIZES),
     "distinct": Check(repeated_times, _distinct, _SIZES),
     "member-rules": Check(broken_member_rules, _across, _RULES),
+    "rare-levels": replace(CART_CHECKS["rare-levels"], count=rare_levels_out),
     "rare-sizes": Check(rare_sizes_out, _sizes, _PEOPLE, linked=False),
     "moved-unit-numbers": Check(not_by_chance, _moved, _PEOPLE, linked=False),
     "extends": EXTENDS,
