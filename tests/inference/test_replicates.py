@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -102,6 +103,32 @@ def test_the_error_of_a_total_is_the_linearised_one_without_a_word(how):
     assert release.manifest["replication"]["r01"].startswith(how)
     clusters = {"jackknife": CLUSTERS - 1, "jkn": CLUSTERS - 3, "jk2": 6}
     assert total.df[0] == pytest.approx(clusters.get(how, 7))
+
+
+@pytest.mark.parametrize("how", ["jkn", "jk2"])
+def test_strata_with_one_cluster_keep_their_weights_and_hide_no_jackknife(how):
+    """They are in no replicate: their clusters were taken for certain."""
+    factors, _, number = MADE[how]
+    frame, names = with_factors(survey(strata=number), factors)
+    alone = frame[frame.c < 2].assign(c=CLUSTERS, h=number)
+    for name in names:
+        alone[name] = alone["w"]
+    both = pd.concat([frame, alone], ignore_index=True)
+    seen = recognised(both["w"].to_numpy(), both[names].to_numpy())
+    assert {made.how for made in seen} == {how}
+    assert seen == recognised(frame["w"].to_numpy(), frame[names].to_numpy())
+
+
+def test_a_jackknife_within_strata_that_needs_its_factors_asks_for_them():
+    frame, names = with_factors(survey(), bootstrap())
+    release = released(frame, names)
+    design = vd.Sampling(weights="w", replicates=names, replication="jkn")
+    with pytest.warns(VeladuraWarning, match="scales=") as told:
+        vd.survey_total(release, "y", sampling=design)
+    assert not any("it is not known how" in str(one.message) for one in told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", VeladuraWarning)
+        vd.survey_total(release, "y", sampling=replace(design, scales=[0.75] * len(names)))
 
 
 @pytest.mark.parametrize("how", MADE)

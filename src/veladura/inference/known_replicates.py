@@ -18,7 +18,13 @@ UNKNOWN = (
     " one of brr, fay, jackknife, jkn, jk2."
 )
 
-
+NO_SCALES = (
+    "the replicate weights are said to be a jackknife within strata, and the weights do not show"
+    " how many clusters the stratum of each has: they are not used, and errors are those of the"
+    " weights, strata and clusters that the release has. Give the factor of each replicate,"
+    " (n - 1) / n in a stratum of n clusters: vd.Sampling(replication='jkn', scales=[...]) in"
+    " Python."
+)
 NO_WEIGHTS = (
     "there are replicate weights, but no weights that they were made from: rows count equally, and"
     " the replicates are not used. Name the weights: weights='...' (--weights), or the role weight."
@@ -52,7 +58,8 @@ def known_replicates(sampling: Sampling, rows: pa.Table) -> tuple[Sampling, tupl
         one = sampling.replication == "jkn" and seen and seen[0].how == "jackknife"
         design = shown if one and not sampling.scales else sampling  # of one stratum
     if not design.is_known:
-        return design.linearised(), (UNKNOWN,)
+        why = UNKNOWN if design.replication is None else NO_SCALES
+        return design.linearised(), (why,)
     if seen and not np.allclose(design.factors, shown.factors, rtol=0.01):
         return design, (_otherwise(design, shown),)
     return design, ()

@@ -149,9 +149,11 @@ def _stratified(near: _Near, zero: Mask) -> tuple[Made, ...]:
     """Return JKn or JK2: in a replicate one cluster is left out, those of its stratum made up for.
 
     In JKn each cluster is left out once, and others of its stratum have n / (n - 1); in JK2 one of
-    each pair of clusters is left out, and the other counts twice.
+    each pair of clusters is left out, and the other counts twice. Rows of strata with one cluster
+    keep their weight in every replicate.
     """
     raised = ~zero & ~near.each(1.0)
+    paired = (zero | raised).any(axis=1)
     factors = np.ones(zero.shape[1])
     for place, rows in enumerate(raised.T):
         if rows.any():
@@ -159,10 +161,10 @@ def _stratified(near: _Near, zero: Mask) -> tuple[Made, ...]:
     fits = (near.each(factors) & raised) | (near.each(1.0) & ~raised) | zero
     if not fits.all() or (factors < 1).any():
         return ()
-    if (zero.sum(axis=1) == 1).all():
+    if (zero[paired].sum(axis=1) == 1).all():
         clusters = np.maximum(np.round(factors / np.maximum(factors - 1, 1e-9)), 2)
         return tuple(Made("jkn", float(1 - 1 / n)) for n in clusters)
-    if ((zero | raised).sum(axis=1) == 1).all() and near.all(raised, _TWO):
+    if ((zero | raised)[paired].sum(axis=1) == 1).all() and near.all(raised, _TWO):
         return _alike(Made("jk2"), zero)
     return ()
 
