@@ -52,6 +52,18 @@ def test_replicates_with_zeros_and_their_weight_are_found(how, stem):
     assert guess_roles(vd.open(frame))["z"].role != "weight"
 
 
+def test_the_clusters_that_a_jackknife_leaves_out_are_found():
+    """Weights of people differ within clusters, so that only the replicates tell."""
+    rng = np.random.default_rng(7)
+    frame = people(rng).assign(zone=np.repeat(rng.permutation(np.arange(3, 63, 3)), 30))
+    frame = frame.assign(town=rng.integers(101, 121, 600))  # the control
+    made = np.round(frame["z"].to_numpy()[:, None] * factors(rng, "jackknife"), 3)
+    names = [f"rep{i + 1}" for i in range(made.shape[1])]
+    found = guess_roles(vd.open(frame.assign(**dict(zip(names, made.T, strict=True)))))
+    assert [name for name in found if found[name].role == "cluster"] == ["zone"]
+    assert guess_roles(vd.open(frame))["zone"].role != "cluster"
+
+
 def test_numbered_columns_that_are_no_multiples_stay_what_they_are():
     rng = np.random.default_rng(8)
     frame = people(rng)

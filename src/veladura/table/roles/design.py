@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from veladura.base.arrays import Mask
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.nesting import CONSTANT, constancy, determines, explained
 from veladura.table.roles.replicates import Replicates
@@ -38,7 +41,9 @@ def find_design(
 ) -> Design:
     """Return the survey design among columns that are nothing else yet."""
     weights = find_weights(columns, shapes, units, replicates)
+    made: list[Evidence] = []
     if multiples is not None:  # a column that others are multiples of is the weight
+        made = [column for column in columns if column.name in multiples.names]
         base = [column for column in columns if column.name == multiples.base]
         weights = [*base, *(c for c in weights if c.name not in (multiples.base, *multiples.names))]
         columns = [column for column in columns if column.name not in multiples.names]
@@ -49,7 +54,8 @@ def find_design(
         others = [c for c in weights[1:] if c in replicates or "weight" in c.hints]
         weights = [weights[0], *others]
     rest = [column for column in columns if column not in weights]
-    cluster = _cluster(rest, shapes, weights[0], units)
+    cluster = _left_out(rest, made)
+    cluster = cluster or _cluster(rest, shapes, weights[0], units)
     strata = _strata(rest, shapes, weights[0], cluster, units)
     return Design(
         weights[0].name,
@@ -80,6 +86,21 @@ def _codes(columns: Sequence[Evidence], shapes: Mapping[str, str], units: Units)
             )
         )
     ]
+
+
+def _left_out(columns: Sequence[Evidence], replicates: Sequence[Evidence]) -> Evidence | None:
+    """Return codes of which each replicate of a jackknife leaves out one: these are its clusters."""
+    zeros = [column.by_row == 0 for column in replicates]
+    if not zeros or not all(zero.any() for zero in zeros):
+        return None
+    found = (c for c in columns if c.present == c.rows and all(_is_of_one(c, z) for z in zeros))
+    return next(found, None)
+
+
+def _is_of_one(column: Evidence, rows: Mask) -> bool:
+    """Whether some rows are all those of one code."""
+    code = column.codes[int(np.argmax(rows))]
+    return int(column.sizes[code]) == np.count_nonzero(rows & (column.codes == code)) == rows.sum()
 
 
 def _cluster(
