@@ -43,9 +43,7 @@ def test_rounded_amounts_of_a_firm_are_no_codes_though_its_employees_repeat_them
     firms, employees = firms_and_employees(seed=seed)
     employees = employees.sample(3000, replace=True, random_state=seed)
     turnover = np.exp(np.random.default_rng(seed).normal(14, 1, len(firms)))
-    firms = firms.assign(
-        turnover=turnover.round(-3).astype(int), sector=firms.sector.map(len) * 11
-    )
+    firms = firms.assign(turnover=turnover.round(-3).astype(int), sector=firms.sector.map(len) * 11)
     _, _, guesses = look_at_linked(chain_of(tmp_path, firms=firms, employees=employees))
     assert guesses["turnover"].kind == "integer"
     assert guesses["sector"].kind == "category"  # the control: a few codes stay codes

@@ -29,9 +29,7 @@ def with_a_drug(holders: int):
             link="patient",
             key="visit",
         ),
-        LinkedTable(
-            name="drugs", path=pd.concat([drugs, own], ignore_index=True), parent="visits"
-        ),
+        LinkedTable(name="drugs", path=pd.concat([drugs, own], ignore_index=True), parent="visits"),
     )
 
 

@@ -89,7 +89,7 @@ def _codes(columns: Sequence[Evidence], shapes: Mapping[str, str], units: Units)
 
 
 def _left_out(columns: Sequence[Evidence], replicates: Sequence[Evidence]) -> Evidence | None:
-    """Return codes of which each replicate of a jackknife leaves out one: these are its clusters."""
+    """Return codes of which each replicate of a jackknife leaves out one, as it does a cluster."""
     zeros = [column.by_row == 0 for column in replicates]
     if not zeros or not all(zero.any() for zero in zeros):
         return None
@@ -100,7 +100,7 @@ def _left_out(columns: Sequence[Evidence], replicates: Sequence[Evidence]) -> Ev
 def _is_of_one(column: Evidence, rows: Mask) -> bool:
     """Whether some rows are all those of one code."""
     code = column.codes[int(np.argmax(rows))]
-    return int(column.sizes[code]) == np.count_nonzero(rows & (column.codes == code)) == rows.sum()
+    return bool(np.array_equal(rows, column.codes == code))
 
 
 def _cluster(
