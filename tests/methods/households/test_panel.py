@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
+from veladura.table.inspect import inspect_table
 
 PEOPLE = 2500
 ROLES = {"who": {"role": "person"}, "home": {"role": "household"}}
@@ -56,6 +57,40 @@ def test_a_panel_keeps_its_lags_and_its_waves(panel, units):
     names = {promise.name for promise in release.promises}
     assert {"unit-columns", "distinct", "rare-sizes"} <= names
     assert {proof.status for proof in release.proofs} == {"holds"}
+
+
+def order_of(table) -> tuple[str, ...]:
+    seen = table.without_identifiers()
+    return tuple(vd.HouseholdCart.suggest_for(seen, inspect_table(seen)).members)
+
+
+@pytest.mark.parametrize("kind", ["integer", "date"])
+def test_a_wave_that_stands_twice_for_somebody_hides_no_order(panel, kind):
+    """As two visits on one day: rows still follow each other, and none is promised to be alone."""
+    frame = panel.drop(columns=["home", "region"])
+    twice = frame[frame.who < 8].drop_duplicates("who")
+    frame = pd.concat([frame, twice], ignore_index=True)
+    if kind == "date":
+        frame = frame.assign(year=pd.to_datetime(frame.year.astype(str) + "-05-01"))
+    table = vd.open(frame, {"who": {"role": "person"}})
+    assert order_of(table) == ("year",)
+    release = vd.HouseholdCart(m=1).protect(table, seed=3)
+    drawn = release.datasets[0].drop_duplicates(["who", "year"])
+    error = np.sqrt(2 / (0.73 * PEOPLE))
+    assert np.all(np.abs(lags(drawn) - lags(frame))[:3] < 4.9 * error)
+    assert "distinct" not in {promise.name for promise in release.promises}
+
+
+def test_amounts_that_differ_by_chance_are_no_order_beside_a_date(panel):
+    """The control: a number of very many values never repeats, and says nothing of time."""
+    rng = np.random.default_rng(2)
+    frame = panel.drop(columns=["home", "region"]).assign(cost=rng.permutation(10**6)[: len(panel)])
+    frame = frame.assign(cost=frame.cost // 3)
+    day = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, len(frame)), "D")
+    table = vd.open(frame.drop(columns="year").assign(day=day), {"who": {"role": "person"}})
+    assert order_of(table) == ("day",)
+    drawn = vd.open(frame.drop(columns="year"), {"who": {"role": "person"}})
+    assert order_of(drawn) == ("cost",)  # for want of anything better, as before
 
 
 def test_old_numbers_of_people_are_not_those_of_the_release(panel):

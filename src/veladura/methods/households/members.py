@@ -20,6 +20,7 @@ NEARLY_ALL = 0.9  # share of the households with exactly one head
 OLDEST = 120
 SAMPLED = 10_000  # rows that show how many values a column has
 FEWEST_AGES = 30
+SELDOM = 0.05  # equal pairs, of those by chance
 FEWEST_EQUAL = 5.0  # pairs by chance: none of so many is no accident (exp(-5) = .7 %)
 
 
@@ -42,12 +43,15 @@ def find_order(members: Members) -> list[str]:
     """Return the columns that put members in an order, found by their contents.
 
     In a household: the column that says who is its head, then an age. Of a person: a date or a
-    number that never repeats within a person, such as a year or a wave.
+    number that never repeats within a person, such as a year or a wave; or hardly ever, as two
+    visits may be on one day.
     """
     if members.of_person:
-        times = [n for n, column in members.columns.items() if is_time(column, members.unit)]
-        sure = [n for n in times if is_surely_time(members.columns[n], members.unit)]
-        return (sure or times)[:1]
+        columns, unit = members.columns, members.unit
+        times = [n for n, column in columns.items() if is_time(column, unit)]
+        sure = [n for n in times if is_surely_time(columns[n], unit)]
+        nearly = [n for n, column in columns.items() if _is_nearly_time(column, unit)]
+        return (sure or nearly or times)[:1]
     shares = {
         name: share
         for name, column in members.columns.items()
@@ -165,6 +169,20 @@ def is_surely_time(column: Column, unit: Ints) -> bool:
     if not is_time(column, unit):
         return False
     return column.field.kind == "date" or _equal_by_chance(column, unit) >= FEWEST_EQUAL
+
+
+def _is_nearly_time(column: Column, unit: Ints) -> bool:
+    """Whether a date, or a number that repeats within units far less than by chance, orders rows."""
+    if column.labels is not None or column.decimals != 0:
+        return False
+    if column.field.kind == "date":
+        return True
+    here = np.flatnonzero(~column.missing)
+    pairs = np.column_stack([unit[here], column.values[here].astype(np.int64)])
+    count = np.unique(pairs, axis=0, return_counts=True)[1]
+    equal = float((count * (count - 1)).sum()) / 2
+    chance = _equal_by_chance(column, unit)
+    return chance >= FEWEST_EQUAL and equal < SELDOM * chance
 
 
 def _equal_by_chance(column: Column, unit: Ints) -> float:
