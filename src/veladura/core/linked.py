@@ -199,7 +199,10 @@ def split(release: Release, dataset: int = 0) -> dict[str, Any]:
     """
     promise = next((one for one in release.promises if one.name == NAME), None)
     if promise is None:
-        msg = "the release holds one table: nothing is linked."
+        msg = (
+            "the release holds one table: nothing is linked.\n\nHint: its files are in the folder"
+            " data; in Python, release.datasets holds them."
+        )
         raise NotApplicable(msg)
     frame = release.tables[dataset].fetched().to_pandas()
     frames: dict[str, Any] = {}

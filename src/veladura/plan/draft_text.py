@@ -36,9 +36,15 @@ def heading_text(
 ) -> str:
     """Return what the plan is, what it protects, and what is to be confirmed."""
     declared = [setting for setting in recipe.declared_by_holder if setting not in given]
+    proposed = [
+        setting
+        for setting in recipe.proposed
+        # an empty list beside public knowledge says something: that no value is missing
+        if recipe.private or getattr(recipe, setting) not in ((), {})
+    ]
     open_settings = [
         *(f"{recipe.method}: {setting} must come from public knowledge" for setting in declared),
-        *(f"{recipe.method}: {setting} was proposed from the data" for setting in recipe.proposed),
+        *(f"{recipe.method}: {setting} was proposed from the data" for setting in proposed),
     ]
     scope = (
         f"It protects the whole table, for {audience.words}."

@@ -83,6 +83,17 @@ def test_a_drafted_plan_says_that_the_rules_are_open(tmp_path):
     assert "head.age" in text
 
 
+def test_a_drafted_plan_asks_for_no_rules_that_nobody_proposed(tmp_path):
+    frame = households(800).drop(columns=["relation", "age"])
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    text = draft(str(tmp_path / "people.csv"), method="households", home=tmp_path)
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    plan = read_plan(tmp_path / "plan.toml")
+    assert plan.recipe.exactly_one == ()
+    assert plan.unconfirmed
+    assert not [point for point in plan.unconfirmed if "proposed" in point]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_levels_against_brute_force(seed):
     rng = np.random.default_rng(seed)

@@ -172,7 +172,7 @@ def is_surely_time(column: Column, unit: Ints) -> bool:
 
 
 def _is_nearly_time(column: Column, unit: Ints) -> bool:
-    """Whether a date, or a number that repeats within units far less than by chance, orders rows."""
+    """Whether a date, or a number that repeats in units far less than by chance, orders rows."""
     if column.labels is not None or column.decimals != 0:
         return False
     if column.field.kind == "date":
