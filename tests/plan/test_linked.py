@@ -66,6 +66,15 @@ def test_the_weight_of_a_home_is_one_of_its_people(tmp_path):
     assert guesses["weight"].role == "weight"
 
 
+def test_the_weight_of_a_home_is_that_of_no_body(tmp_path):
+    """Two decimals and the size of pounds, but all members share it and its name says weight."""
+    homes, people = homes_and_people()
+    pounds = np.random.default_rng(3).lognormal(5, 0.3, len(homes)).round(2)
+    homes = homes.assign(peso=pounds)
+    _, _, guesses = look_at_linked(chain_of(tmp_path, homes=homes, people=people))
+    assert guesses["peso"].role == "weight"
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_wages_that_differ_by_chance_are_no_times(seed):
     """Many values seldom meet within a firm; that they never do is promised of times only."""

@@ -19,6 +19,7 @@ from veladura.table.database.spark import is_spark_url
 from veladura.table.linked import LinkedTable, chain_of, find_links, open_linked, with_people
 from veladura.table.linked_people import share_a_unit
 from veladura.table.roles.guess import Guess, guess_roles
+from veladura.table.roles.names import hints_of
 from veladura.table.schema import NUMERIC, Declared
 from veladura.table.source import open_unwarned
 from veladura.table.table import Table
@@ -72,7 +73,7 @@ def judged_alone(opened: Table, guesses: Mapping[str, Guess]) -> dict[str, Guess
         better |= {
             name: replace(by_itself[name], unique=guesses[name].unique)
             for name in held
-            if _is_better(guesses[name], by_itself[name], first.size)
+            if _is_better(guesses[name], by_itself[name], first.size, name)
         }
     return better
 
@@ -84,10 +85,13 @@ def _may_mislead(opened: Table, name: str, guess: Guess) -> bool:
     )
 
 
-def _is_better(guess: Guess, by_itself: Guess, rows: int) -> bool:
-    """Whether the guess of a table by itself is to be taken: no weight, or a number."""
+def _is_better(guess: Guess, by_itself: Guess, rows: int, name: str) -> bool:
+    """Whether the guess of a table by itself is to be taken: no weight, or a number.
+
+    What is called a weight, and all members of a household share, is not that of a body.
+    """
     if guess.role == "weight":
-        return by_itself.role != "weight"
+        return by_itself.role != "weight" and "weight" not in hints_of(name)
     number = by_itself.kind in NUMERIC and by_itself.role != "identifier"
     return number and rows >= FEWEST_ROWS
 
