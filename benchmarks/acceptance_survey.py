@@ -30,7 +30,7 @@ DESIGN = Design(areas=int(os.environ.get("SURVEY_AREAS", "125")), households=20)
 ROLES = {"stratum": "strata", "area": "cluster", "weight": "weight", "person": "dropped"}
 HOME = {**ROLES, "household": "household"}
 KNOWN = ("relation", "age", "sex", "education")
-DRAWN = ("relation", "age", "sex", "education", "work", "income", "rent", "ill", "weight")
+DRAWN = ("weight", "relation", "age", "sex", "education", "work", "income", "rent", "ill")
 FORMULA = "income ~ I(sex == 'female') + I(work == 'full time')"
 NAMES = (
     "mean income",

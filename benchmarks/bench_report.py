@@ -10,7 +10,7 @@ import time
 
 import veladura as vd
 from benchmarks.bench_cart import mixed
-from veladura.report.facts import gather
+from veladura.report.gather import gather
 from veladura.report.render import render
 
 ROWS = int(os.environ.get("BENCH_REPORT_ROWS", "100000"))

@@ -25,7 +25,7 @@ from veladura.release import data as data_files
 from veladura.release.folder import write_hashes
 from veladura.release.parquet_pages import unfolded_size
 from veladura.release.verify import holds, verify
-from veladura.report.facts import gather
+from veladura.report.gather import gather
 from veladura.report.render import render
 
 ESCAPE, TURN = "\x1b[2J\x1b[31m", "\u202e"

@@ -83,7 +83,7 @@ def test_the_survey_goes_through_the_commands(tmp_path, veladura):
     }
     assert {name: roles[name] for name in wanted} == wanted
     assert "stratum" not in plan["step"][0]["columns"]
-    assert plan["step"][0]["order"][-1] == "weight"
+    assert plan["step"][0]["order"][0] == "weight"
     assert veladura("confirm", "plan.toml", "--accept-all", cwd=tmp_path).returncode == 0
     done = veladura("run", "plan.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import veladura as vd
 from veladura.cli.main import app
 from veladura.errors import PlanError, VeladuraWarning
-from veladura.report.facts import gather
+from veladura.report.gather import gather
 from veladura.report.intervals import interval_facts, written
 from veladura.table.replication import recognised
 

@@ -10,7 +10,7 @@ import pytest
 import veladura as vd
 from veladura.measures.registry import figure_names
 from veladura.release.package import Pages
-from veladura.report.facts import public_drawings
+from veladura.report.gather import public_drawings
 from veladura.report.glossary import Glossary, entries, entry_of
 
 LINK = re.compile(r'href="([^"]*)"')

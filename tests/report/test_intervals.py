@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.base.estimate import Estimate
-from veladura.report.facts import gather
+from veladura.report.gather import gather
 from veladura.report.intervals import interval_facts, written
 from veladura.report.marks import WIDTH, Term, alone, beside
 from veladura.report.render import render

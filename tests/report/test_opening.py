@@ -17,7 +17,7 @@ from veladura.measures.assessment import Assessment
 from veladura.measures.measure import Figure
 from veladura.release.certificate import certificate
 from veladura.release.package import save
-from veladura.report.facts import WITHHELD, gather
+from veladura.report.gather import WITHHELD, gather
 from veladura.report.opening import risk_sentence, shortened, tells
 from veladura.report.render import render
 from veladura.report.uses import uses

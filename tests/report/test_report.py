@@ -22,7 +22,7 @@ from veladura.measures.measure import Figure
 from veladura.release.gate import Limit, gate
 from veladura.report import words
 from veladura.report.codebook import FEWEST, _shares, describe
-from veladura.report.facts import gather, promise_facts, sentence_of
+from veladura.report.gather import gather, promise_facts, sentence_of
 from veladura.report.render import render
 from veladura.report.snippets import command, snippet
 from veladura.table.schema import Field, Schema

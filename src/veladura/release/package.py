@@ -70,7 +70,7 @@ class Pages:
 
     def facts(self, release: Release, audience: Audience) -> Facts:
         """Return what the page of a release says to one audience."""
-        from veladura.report.facts import gather
+        from veladura.report.gather import gather
 
         return gather(
             release,
@@ -115,7 +115,7 @@ def save(
         What the plan says of the release as a whole.
     """
     from veladura.measures.assessment import assess
-    from veladura.report.facts import public_drawings
+    from veladura.report.gather import public_drawings
 
     check_format(format)
     check_rows_per_file(rows_per_file)
@@ -292,7 +292,7 @@ def custodian_facts(
     release: Release, assessment: Assessment, verdicts: tuple[Verdict, ...]
 ) -> Facts:
     """Return what the custodian's report says of a release that is not written."""
-    from veladura.report.facts import public_drawings
+    from veladura.report.gather import public_drawings
 
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
     return pages.facts(release, "custodian")

@@ -103,7 +103,7 @@ class Reassessed:
 
     def page(self) -> str:
         """Return the custodian's report."""
-        from veladura.report.facts import gather
+        from veladura.report.gather import gather
         from veladura.report.render import render
 
         return render(

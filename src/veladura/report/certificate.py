@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.measures.risk.recount import recount
 from veladura.report import words
-from veladura.report.facts import WITHHELD, promise_facts, sentence_of
+from veladura.report.gather import WITHHELD, promise_facts, sentence_of
 from veladura.report.opening import (
     NO_REASON,
     called,

@@ -128,10 +128,15 @@ def risk_sentence(risks: Sequence[Risk]) -> str:
     >>> keys = {"knows": ["age"], "people": 900}
     >>> risk_sentence([{"intruder": "register", "before": 42, "after": 0, **keys}])
     '42 of 900 people could be found by the register; now the register finds 0.'
+
+    Rows of a synthesis fit people by chance too: how many is said beside.
+
+    >>> risk_sentence([{"intruder": "register", "before": 42, "after": 5, "by_chance": 6, **keys}])
+    '42 of 900 people could be found by the register; now the register finds 5 (by chance 6).'
     """
     first = risks[0]
-    now = [f"{called(risk['intruder'])} {_about(risk)}" for risk in risks]
-    now[0] = f"{called(first['intruder'])} finds {_about(first)}"
+    now = [f"{called(risk['intruder'])} {_after(risk)}" for risk in risks]
+    now[0] = f"{called(first['intruder'])} finds {_after(first)}"
     return (
         f"{first['before']:,} of {first['people']:,} people could be found by"
         f" {called(first['intruder'])}; now {words.enumerated(now)}."
@@ -147,10 +152,15 @@ def _about(risk: Risk) -> str:
     return f"{'' if risk.get('counted', True) else 'about '}{risk['after']:,}"
 
 
+def _after(risk: Risk, when: str = "") -> str:
+    """Return how many people an intruder finds, and how many rows would fit by chance."""
+    chance = risk.get("by_chance")
+    return _about(risk) + when + ("" if chance is None else f" (by chance {chance:,})")
+
+
 def _threat(risk: Risk) -> Threat:
     people = max(risk["people"], 1)
-    chance = risk.get("by_chance")
-    after = _about(risk) + " after" + ("" if chance is None else f" (by chance {chance:,})")
+    after = _after(risk, " after")
     return Threat(
         called(EVERYTHING) if risk["intruder"] == EVERYTHING else risk["intruder"],
         _knows(risk),

@@ -36,7 +36,7 @@ def render(facts: Facts) -> str:
     --------
     >>> import pandas as pd
     >>> import veladura as vd
-    >>> from veladura.report.facts import gather
+    >>> from veladura.report.gather import gather
     >>> release = vd.Noise(columns=["x"]).protect(pd.DataFrame({"x": range(40)}), seed=1)
     >>> render(gather(release, proofs=release.prove())).startswith("<!doctype html>")
     True

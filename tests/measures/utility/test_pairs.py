@@ -15,7 +15,7 @@ import veladura as vd
 from veladura.errors import NotApplicable
 from veladura.measures.measure import Subject
 from veladura.measures.utility.pairs import MEASURE
-from veladura.report.facts import gather
+from veladura.report.gather import gather
 
 rows = st.lists(
     st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", None]), st.integers(0, 30)),

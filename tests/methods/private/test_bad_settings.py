@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -136,3 +137,9 @@ def test_a_huge_epsilon_has_an_alpha_that_can_be_written(epsilon: int) -> None:
     assert keeps(made.cost()[0], alpha, 300)
     release = made.protect(TABLE)
     assert vd.posterior(release).mean.sum() == pytest.approx(1)
+
+
+def test_numbers_of_numpy_are_values_of_a_domain() -> None:
+    categories = {**CATEGORIES, "columns": ["region"]}
+    theirs = vd.Marginals(**{**categories, "domain": {"region": [np.int64(1), np.int64(2)]}})
+    assert theirs == vd.Marginals(**{**categories, "domain": {"region": [1, 2]}})

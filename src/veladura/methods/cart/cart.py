@@ -379,7 +379,7 @@ class Cart(Recipe):
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Cart:
-        """Suggest that every column but those of a survey's design be replaced, weights last."""
+        """Suggest that every column but those of a survey's design be replaced, weights first."""
         check_synthesisable(schema, schema.names)
         rows = max((fact.rows for fact in facts.values()), default=0)
         if not any(fact.present for fact in facts.values()) or rows < Preset.min_leaf:
@@ -392,8 +392,8 @@ class Cart(Recipe):
         kept = design_columns(schema)
         names = tuple(name for name in schema.names if name not in (*weights, *kept))
         if not kept:
-            return cls(order=(*names, *weights)) if weights else cls()
-        drawn = (*names, *(name for name in weights if name not in kept))
+            return cls(order=(*weights, *names)) if weights else cls()
+        drawn = (*(name for name in weights if name not in kept), *names)
         return cls(columns=drawn, order=drawn, draws="plain")
 
     @classmethod
@@ -413,8 +413,10 @@ def design_columns(schema: Schema) -> tuple[str, ...]:
 
     Strata and clusters say how people were sampled, not who they are: everything else is drawn
     given them, so that the variance between clusters, and with it the design-based error of every
-    estimate, is that of the survey. Weights are drawn last: nonresponse and calibration make them
-    depend on the person. Replicate weights make sense beside their own weights only, and keep them.
+    estimate, is that of the survey. Weights are drawn too, since nonresponse and calibration make
+    them depend on the person, and first: what is drawn given them keeps its weighted mean, while a
+    weight that is drawn last is that of its area only as far as one tree of many predictors finds
+    it. Replicate weights make sense beside their own weights only, and keep them.
     """
     kept = schema.of_role("strata", "cluster", "replicate weight")
     if schema.of_role("replicate weight"):

@@ -15,7 +15,8 @@ from veladura.base.streams import Streams
 from veladura.core.making import released
 from veladura.errors import NotApplicable, PlanError
 from veladura.methods.geography.fidelity import intensity_correlations, rectangle_overlap
-from veladura.methods.geography.fitted import FittedGeography, fit_quickly
+from veladura.methods.geography.fit import fit_quickly
+from veladura.methods.geography.fitted import FittedGeography
 from veladura.methods.geography.matching import matched_distances, near_by_attributes
 from veladura.methods.geography.placed import placed
 

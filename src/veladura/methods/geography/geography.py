@@ -208,7 +208,7 @@ class Geography(LocationRecipe):
 
     def apply(self, table: Table, context: Context) -> FittedGeography:
         """Count rows by cell and combination, and draw from the posterior of the intensities."""
-        from veladura.methods.geography.fitted import fit
+        from veladura.methods.geography.fit import fit
 
         return fit(self, table, context)
 
@@ -217,7 +217,7 @@ class Geography(LocationRecipe):
     ) -> FittedChunks[Geography]:
         """Draw the map from a sample; combinations of attributes are those of all rows."""
         from veladura.core.chunks import FittedChunks, fit_to_sample
-        from veladura.methods.geography.fitted import fit
+        from veladura.methods.geography.fit import fit
         from veladura.methods.geography.passing import refuse_hull
 
         refuse_hull(self)

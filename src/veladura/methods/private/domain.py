@@ -340,6 +340,7 @@ def checked_values(name: str, given: object) -> tuple[Value, ...]:
     if not given:
         msg = f"domain of {name!r} is empty."
         raise PlanError(msg)
+    given = [value.item() if isinstance(value, np.generic) else value for value in given]
     if not all(isinstance(value, (str, int)) for value in given):
         msg = (
             f"domain of {name!r} must hold text, whole numbers or true and false.\n\nHint: missing"

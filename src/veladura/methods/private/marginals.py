@@ -358,5 +358,18 @@ class Marginals(PrivateRecipe):
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
-        """Suggest up to six columns of few values and two of numbers, all to be confirmed."""
-        return cls(**propose.table_settings(table, facts))
+        """Suggest columns of few values, numbers and the weight, all to be confirmed.
+
+        As many as noise leaves room for: a plan that its own run refuses helps nobody. The weight
+        stays longest, since without it a survey has no estimates of its population.
+        """
+        settings = propose.table_settings(table, facts)
+        recipe, weights = cls(**settings), table.schema.of_role("weight")
+        people = table.people if recipe.rows_per_person else table.rows
+        while len(recipe.columns) > 1 and recipe.expected(people).verdict == "hopeless":
+            domain = recipe.declared()
+            cells = dict(zip(domain.names, domain.shape, strict=True))
+            widest = max(cells, key=lambda name: (name not in weights, cells[name]))
+            settings = propose.without(settings, widest)
+            recipe = cls(**settings)
+        return recipe

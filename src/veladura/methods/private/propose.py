@@ -50,13 +50,13 @@ def settings(
 
 
 def table_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
-    """Return settings of a private table of up to six columns of few values and two of numbers.
+    """Return settings of a private table: up to six columns of few values, two numbers, the weight.
 
-    Bounds are powers of ten around the values: rounder than the data, and still read off them.
-    Within them, cuts are chosen privately: between bounds so wide, most people would be in the
-    first of a few even bins.
+    Without its weight a survey has no estimates of its population. Bounds are powers of ten around
+    the values: rounder than the data, and still read off them. Within them, cuts are chosen
+    privately: between bounds so wide, most people would be in the first of a few even bins.
     """
-    numbers = _numbers(table, facts)[:2]
+    numbers = [*_numbers(table, facts)[:2], *_weight(table, facts)]
     if not any(width <= MANY for _, width in _candidates(table, facts)) and numbers:
         given: dict[str, Any] = {"columns": (), "domain": None, "missing": (), "epsilon": 1.0}
         if table.people < table.rows:
@@ -85,6 +85,23 @@ def _numbers(table: Table, facts: Mapping[str, Facts]) -> list[str]:
         and field.role not in NOT_AMOUNTS
         and facts[field.name].distinct > MANY
     ]
+
+
+def _weight(table: Table, facts: Mapping[str, Facts]) -> list[str]:
+    """Return the weight that estimates use, if it differs between people."""
+    weights = table.schema.of_role("weight")[:1]
+    return [n for n in weights if table.schema[n].kind in NUMERIC and facts[n].distinct > 1]
+
+
+def without(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return settings of a private table that leave a column out."""
+    left: dict[str, Any] = {}
+    for key, given in settings.items():
+        if isinstance(given, Mapping):
+            left[key] = {column: value for column, value in given.items() if column != name}
+        else:
+            left[key] = tuple(n for n in given if n != name) if isinstance(given, tuple) else given
+    return left
 
 
 def summary_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
