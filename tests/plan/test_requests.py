@@ -261,3 +261,11 @@ def test_another_k_for_another_recipient_breaks_the_larger_one_unless_accepted(h
     for name in ("many", "few"):
         path = home / "out" / "again" / name / "manifest.json"
         assert json.loads(path.read_text())["loosened"][0]["reason"] == reason
+
+
+def test_models_that_two_releases_break_together_are_named():
+    from veladura.plan.requests import _in_classes
+    from veladura.release.intersected import Added
+
+    said = Added("a", "1", 5, 90, 0, 0, 0, 0, {}, unlike={"t-closeness": 43})
+    assert "43 in groups that break t-closeness" in _in_classes("a and b", said)

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
@@ -248,15 +248,15 @@ def _together(trials: Mapping[str, Trial]) -> tuple[list[str], list[str]]:
             result = either(entries[first], entries[second])
             if result.broken:
                 broken.append(_in_classes(f"{first} and {second}", result))
-            continue
         lines, found = _by_rows(first, second, trials, entries)
-        if not found:
+        if not found and not entries[first].kind == entries[second].kind == "classes":
             said = str(together(entries[first], entries[second]))
             told.append(f"{first} and {second}: {said.split(': ', 1)[1]}")
         told += lines
         broken += found
     if not broken:
         broken += _in_all([entry for entry in entries.values() if entry.kind == "classes"])
+        broken += _through([entry for entry in entries.values() if entry.kind != "private"])
     return told, broken
 
 
@@ -269,7 +269,7 @@ def _by_rows(
 
     told, broken = [], []
     for one, other in ((first, second), (second, first)):
-        if entries[one].kind == "private" or entries[other].kind != "rows":
+        if "private" in (entries[one].kind, entries[other].kind):
             continue
         k, by = entries[one].k, linking(entries[one], entries[other])
         if k and (people := found_by(entries[one], entries[other])):
@@ -278,7 +278,7 @@ def _by_rows(
                 f" an intruder knows, and in {one} among fewer than k = {k} by"
                 f" {', '.join(by)}, which are the same in both"
             )
-        if k or one != first:
+        if k or one != first or entries[other].kind != "rows":
             continue
         source = trials[one].table.fetched()
         found = linked(trials[one].release, trials[other].release, source, by)
@@ -306,13 +306,31 @@ def _in_all(entries: Sequence[Entry]) -> list[str]:
     return broken
 
 
+def _through(entries: Sequence[Entry]) -> list[str]:
+    """Return whom the join of three releases finds in the classes of one of them."""
+    from veladura.release.joined import found_through, linking
+
+    broken = []
+    for classes, rows, middle in permutations(entries, 3):
+        if classes.kind == "classes" and (found := found_through(classes, rows, middle)):
+            broken.append(
+                f"{classes.name}, {rows.name} and {middle.name}: {len(found):,} people of"
+                f" {classes.name} are found in {rows.name} by what an intruder knows, and in"
+                f" {classes.name} among fewer than k = {classes.k}: their rows are linked with"
+                f" those of {middle.name} by {', '.join(linking(rows, middle))}, and these by"
+                f" {', '.join(linking(classes, middle))}"
+            )
+    return broken
+
+
 def _in_classes(names: str, result: Added) -> str:
     said = (
         f"{names}: {result.below:,} of {result.shared:,} people are in groups of"
         f" fewer than k = {result.k}, {result.alone:,} of them alone"
     )
     alike = f"; {result.alike:,} in groups with fewer different sensitive values than promised"
-    return said + (alike if result.alike else "")
+    others = (f"; {people:,} in groups that break {name}" for name, people in result.unlike.items())
+    return said + (alike if result.alike else "") + "".join(others)
 
 
 def _words(broken: Sequence[str]) -> str:
