@@ -18,6 +18,7 @@ from veladura.cli.main import app
 from veladura.errors import GateError, PlanError, VeladuraWarning
 from veladura.plan.reading import read_plan
 from veladura.plan.run import past, run
+from veladura.plan.series import SeriesWarning
 from veladura.release.entry import text_of
 from veladura.release.intersected import added, added_to_all
 from veladura.release.series import Entry, Series, refuse_broken
@@ -381,3 +382,21 @@ def test_rows_of_nobody_in_common_are_told_with_a_hint():
     (result,) = Series("none of these").against(new, [old])
     assert "nobody is in both" in str(result)
     assert "007 and 7" in result.hint
+
+
+def test_a_misspelled_series_is_told_which_there_are(home):
+    """Another name begins anew, and nothing is compared: the holder hears of it."""
+    from typer.testing import CliRunner
+
+    run(read_plan(plan(home, "one", "year1.csv", 2, 0)))
+    path = plan(home, "two", "year1.csv", 1, 1)
+    own = path.read_text(encoding="utf-8").replace("clinic register", "clinic regster")
+    path.write_text(own, encoding="utf-8")
+    told = CliRunner().invoke(app, ["risk", str(path)])
+    assert "Series with releases: 'clinic register'." in told.output
+    with pytest.warns(VeladuraWarning, match="first release.*those of the series 'clinic register"):
+        run(read_plan(path))
+    path.write_text(own.replace("clinic regster", "births"), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeriesWarning)
+        run(read_plan(path), force=True)

@@ -86,6 +86,12 @@ class Series:
         """Return the releases so far, oldest first."""
         return self.register.read()
 
+    def others(self) -> list[str]:
+        """Return the names of other series that have releases."""
+        home = self.folder.parent
+        folders = sorted(home.iterdir()) if home.exists() else []
+        return [f.name for f in folders if f.name != self.name and any(f.glob("*.json"))]
+
     def entry(self, release: Release, table: Table, name: str) -> Entry:
         """Return the entry of a new release.
 
