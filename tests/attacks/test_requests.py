@@ -10,6 +10,7 @@ are left for somebody; the number is that of the attack.
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -136,3 +137,97 @@ def test_costs_that_few_share_are_refused_with_the_number_of_the_attack(tmp_path
     assert 0 < found < 400
     with pytest.raises(GateError, match=f"{found:,} people of classes"):
         run_requests(plan)
+
+
+def without_classes_of_zip(path, *requests):
+    """Write the plan with classes of ages only, and other recipients."""
+    text = PLAN[: PLAN.index("[[request]]")].replace('["age", "zip"]', '["age"]')
+    text = text.replace(", zip = {masked = 1}}", "}")
+    text = text.replace(
+        'zip = {role = "quasi-identifier", kind = "category"}', 'zip = {role = "dropped"}'
+    )
+    for name, columns in requests:
+        text += f'[[request]]\nname = "{name}"\ncolumns = {columns}\n'
+    path.write_text(text, encoding="utf-8")
+    return read_plan(path)
+
+
+def files_of(tmp_path, plan):
+    """Return the file of each recipient, as an office makes them that asks about each alone."""
+    files = {}
+    for name, own in plans_of(plan).items():
+        path = tmp_path / f"{name}.toml"
+        text = own.text.replace('"out/', '"careless/').replace('"safe/', '"record/')
+        path.write_text(text, encoding="utf-8")
+        run(read_plan(path))
+        files[name] = pd.read_parquet(tmp_path / "careless" / name / "data" / "dataset-1.parquet")
+    return files
+
+
+def found_by_age(people, classes, costs):
+    """Return whom fewer than five rows of their class of ages fit that have a possible cost."""
+    held = {
+        group: frame["cost"].tolist()
+        for group, frame in classes.astype({"age": str}).groupby("age")
+    }
+    found = 0
+    for person in people.itertuples(index=False):
+        (group,) = (g for g in held if covers((g, ""), person.age, ""))
+        left = [cost for cost in held[group] if cost in costs(person)]
+        found += person.cost in left and len(left) < 5
+    return found
+
+
+def test_an_exact_column_of_another_k_anonymous_file_finds_people(tmp_path, monkeypatch):
+    """Both files are 5-anonymous, by age and by sex; the second has the employers, as they are."""
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
+    people = office(tmp_path, rounded=False)
+    people["sex"] = np.random.default_rng(3).choice(["m", "w"], len(people))
+    people.to_csv(tmp_path / "people.csv", index=False)
+    plan = without_classes_of_zip(
+        tmp_path / "plan.toml", ("ages", ["age", "cost"]), ("sexes", ["sex", "employer", "cost"])
+    )
+    text = plan.text.replace('["age"]\nhier', '["age", "sex"]\nhier')
+    text = text.replace("zip = {role", 'sex = {role = "quasi-identifier"}\nzip = {role')
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    plan = read_plan(tmp_path / "plan.toml")
+    files = files_of(tmp_path, plan)
+    rows = files["sexes"].astype({"employer": str, "sex": str})
+    held = rows.groupby(["employer", "sex"])["cost"].agg(set)
+    found = found_by_age(people, files["ages"], lambda who: held.get((who.employer, who.sex), ()))
+    assert found > 200
+    with pytest.raises(GateError, match=f"{found:,} people of ages are found in sexes"):
+        run_requests(plan)
+    assert not (tmp_path / "out").exists()
+
+
+def test_three_files_find_people_whom_no_two_of_them_find(tmp_path, monkeypatch):
+    """The employer leads to incomes, these in a third file to costs, and costs to the class."""
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
+    people = office(tmp_path, rounded=False)
+    people["wage"] = np.random.default_rng(3).lognormal(8, 0.8, len(people)).round().astype(int)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    requests = [
+        ("ages", ["age", "cost"]),
+        ("work", ["employer", "wage", "income"]),
+        ("money", ["wage", "cost", "income"]),
+    ]
+    plan = without_classes_of_zip(tmp_path / "plan.toml", *requests)
+    text = plan.text.replace(
+        "income = {role", 'wage = {role = "sensitive", exact = "asked for"}\nincome = {role'
+    )
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    plan = read_plan(tmp_path / "plan.toml")
+    files = files_of(tmp_path, plan)
+    work = files["work"].astype({"employer": str})
+    both = work.merge(files["money"], on=["wage", "income"]).groupby("employer")["cost"].agg(set)
+    found = found_by_age(people, files["ages"], lambda who: both.get(who.employer, ()))
+    assert found > 200
+    with pytest.raises(GateError, match=f"ages, work and money: {found:,} people of ages"):
+        run_requests(plan)
+    assert not (tmp_path / "out").exists()
+    for two in combinations(requests, 2):  # the control: any two of them pass
+        own = text[: text.index("[[request]]")].replace("out", "-".join(name for name, _ in two))
+        own += "".join(f'[[request]]\nname = "{n}"\ncolumns = {columns}\n' for n, columns in two)
+        (tmp_path / "plan.toml").write_text(own, encoding="utf-8")
+        run_requests(read_plan(tmp_path / "plan.toml"), force=True)

@@ -194,3 +194,102 @@ def test_who_left_is_what_the_subtraction_of_two_files_shows(home):
     old = Entry("old", "1", 5, ("q",), {}, numbers, group)
     new = Entry("new", "2", 5, ("q",), {}, numbers[stay], group[stay])
     assert added(old, new).leavers == gone.size  # fewer than five of any class
+
+
+ROWS = """
+[source]
+path = "{file}.parquet"
+[columns]
+id = {{role = "identifier"}}
+age = {{role = "{age}"}}
+sex = {{role = "{sex}"}}
+employer = {{role = "{work}", kind = "category", exact = "asked for"}}
+cost = {{role = "sensitive", exact = "asked for"}}
+[[step]]
+method = "k-anonymity"
+k = 5
+quasi_identifiers = ["{known}"]
+hierarchies = {{ {levels} }}
+[release]
+folder = "out/{name}"
+[custodian]
+folder = "safe/{name}"
+{series}
+"""
+AGES = {
+    "age": "quasi-identifier",
+    "sex": "dropped",
+    "work": "dropped",
+    "known": "age",
+    "levels": "age = {widths = [10, 50]}",
+}
+SEXES = {
+    "age": "dropped",
+    "sex": "quasi-identifier",
+    "work": "undecided",
+    "known": "sex",
+    "levels": "",
+}
+
+
+def one_of_them(home, name, file, roles, series='series = "costs"'):
+    path = home / f"{name}.toml"
+    text = ROWS.format(file=file, name=name, series=series, **roles)
+    if roles["work"] == "dropped":
+        text = text.replace(', exact = "asked for"}\ncost', "}\ncost")
+    path.write_text(text, encoding="utf-8")
+    run(read_plan(path))
+    return pd.read_parquet(home / "out" / name / "data" / "dataset-1.parquet")
+
+
+def test_exact_columns_of_a_k_anonymous_year_find_people_of_the_one_before(home):
+    """Costs link the files, whole numbers in one year and decimals in the next."""
+    rng = np.random.default_rng(9)
+    people = pd.DataFrame({"id": np.arange(1_200), "age": rng.integers(20, 70, 1_200)})
+    people["sex"] = rng.choice(["f", "m"], 1_200)
+    people["employer"] = rng.zipf(1.6, 1_200).clip(1, 300).astype(str)
+    people["cost"] = rng.lognormal(7, 0.8, 1_200).round().astype(int)
+    people.to_parquet(home / "first.parquet", index=False)
+    people.astype({"id": float, "cost": float}).to_parquet(home / "second.parquet", index=False)
+    first = one_of_them(home, "one", "first", AGES)
+    second = one_of_them(home, "careless", "second", SEXES, series="")
+    held = second.astype({"sex": str, "employer": str}).groupby(["sex", "employer"])["cost"]
+    held = held.agg(set)
+    costs = first.groupby(first["age"].astype(str))["cost"].agg(list)
+    found = 0
+    ages = fits(people.assign(zip="1"), first.assign(zip="*"))
+    for (group, _), sex, employer, cost in zip(
+        ages, people["sex"], people["employer"], people["cost"], strict=True
+    ):
+        left = [other for other in costs[group] if other in held.get((sex, employer), ())]
+        found += cost in left and len(left) < 5
+    assert found > 200
+    with pytest.raises(GateError, match=f"{found:,} of 1,200 people in both are among fewer"):
+        one_of_them(home, "two", "second", SEXES)
+    one_of_them(home, "again", "second", AGES)  # the control: nothing new is known of anybody
+
+
+def test_three_years_join_to_find_people_of_the_first():
+    """Employers lead to wages, wages in a third release to costs, and costs to the class."""
+    from veladura.release.series import Entry, Series
+
+    rng = np.random.default_rng(2)
+    who, work = np.arange(300), rng.integers(0, 60, 300)
+    wage, cost = rng.permutation(300), rng.permutation(300)
+    none = np.empty(0, dtype=np.int64)
+    classes = Entry(
+        "one", "1", 5, ("age",), {}, who, who // 30, exact=("cost",), shown={"cost": cost}
+    )
+    of_rows = {"kind": "rows", "alone": none, "k": 0, "levels": {}, "person": who}
+    exact = {"work": work, "wage": wage}
+    rows = Entry("two", "2", columns=("work",), group=work, exact=(*exact,), shown=exact, **of_rows)
+    exact = {"wage": wage, "cost": cost}
+    middle = Entry("three", "3", columns=(), group=none, exact=(*exact,), shown=exact, **of_rows)
+    groups = pd.DataFrame({"group": who // 30, "work": work})
+    found = (groups.groupby(["group", "work"])["work"].transform("size") < 5).sum()
+    series = Series("none of these")
+    for before, new in (((classes, rows), middle), ((classes, middle), rows)):
+        (broken,) = (result for result in series.against(new, before) if result.broken)
+        assert broken.broken == found
+        assert f"through the rows of '{middle.name}'" in str(broken)
+    assert not any(result.broken for result in series.against(rows, [classes]))

@@ -261,3 +261,68 @@ def test_another_k_for_another_recipient_breaks_the_larger_one_unless_accepted(h
     for name in ("many", "few"):
         path = home / "out" / "again" / name / "manifest.json"
         assert json.loads(path.read_text())["loosened"][0]["reason"] == reason
+
+
+def test_models_that_two_releases_break_together_are_named():
+    from veladura.plan.requests import _in_classes
+    from veladura.release.intersected import Added
+
+    said = Added("a", "1", 5, 90, 0, 0, 0, 0, {}, unlike={"t-closeness": 43})
+    assert "43 in groups that break t-closeness" in _in_classes("a and b", said)
+
+
+STEPS = """
+[source]
+path = "people.csv"
+[columns]
+x = {role = "quasi-identifier"}
+y = {role = "quasi-identifier"}
+age = {role = "quasi-identifier"}
+wage = {role = "sensitive"}
+cost = {role = "sensitive"}
+[[step]]
+method = "k-anonymity"
+k = 4
+quasi_identifiers = ["x", "y", "age"]
+pairs = [["x", "y"]]
+weights = {age = 2.0, "x, y" = 1.0}
+[step.hierarchies."x, y"]
+cell = 0.1
+levels = 5
+origin = [2.0, 40.0]
+[[step]]
+method = "cart"
+columns = ["wage", "cost"]
+groups = [["wage", "cost"]]
+models = {wage = "forest", cost = "forest"}
+predictors = {wage = ["age"], cost = ["age", "x"]}
+"""
+
+
+def steps_for(*columns):
+    text = STEPS + f'[[request]]\nname = "a"\ncolumns = {list(columns)}\n'
+    (own,) = plans_of(parse_plan(text)).values()
+    return tomllib.loads(own.text)["step"]
+
+
+def test_settings_of_columns_that_a_request_leaves_out_go_with_them():
+    """Places, groups, models and predictors by column too: these were refused, or worse."""
+    anonymous, cart = steps_for("age", "wage")
+    assert anonymous["quasi_identifiers"] == ["age"]
+    assert anonymous.keys().isdisjoint({"pairs", "hierarchies"})
+    assert anonymous["weights"] == {"age": 2.0}
+    assert (cart["models"], cart["groups"]) == ({"wage": "forest"}, [])
+    assert cart["predictors"] == {"wage": ["age"]}
+    places, cart = steps_for("x", "y", "wage", "cost")
+    assert (places["pairs"], places["weights"]) == ([["x", "y"]], {"x, y": 1.0})
+    assert cart["groups"] == [["wage", "cost"]]
+    assert cart["predictors"] == {"wage": [], "cost": ["x"]}
+
+
+def test_half_of_a_place_and_a_request_that_nothing_protects_are_refused_in_words():
+    with pytest.raises(PlanError, match=r"request 'a': .* \['x', 'y'\] without the other"):
+        steps_for("x", "wage")
+    text = STEPS.replace("[[step]]", 'ill = {role = "harmless"}\n[[step]]', 1)
+    text += '[[request]]\nname = "a"\ncolumns = ["ill"]\n'
+    with pytest.raises(PlanError, match=r"request 'a': no \[\[step\]\] of the plan treats"):
+        plans_of(parse_plan(text))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from datetime import date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,8 @@ from veladura.cli.main import app
 from veladura.errors import GateError, PlanError, VeladuraWarning
 from veladura.plan.reading import read_plan
 from veladura.plan.run import past, run
+from veladura.plan.series import SeriesWarning
+from veladura.release.entry import text_of
 from veladura.release.intersected import added, added_to_all
 from veladura.release.series import Entry, Series, refuse_broken
 
@@ -330,3 +334,69 @@ def test_people_told_by_other_columns_are_refused_not_taken_for_strangers(home):
     with pytest.raises(PlanError, match=r"told by \['card'\] here, and by \['id'\] in 'one'"):
         run(read_plan(path))
     assert not (home / "out" / "two").exists()
+
+
+def test_starred_rows_are_in_no_class_that_could_be_broken(home):
+    """The same release twice tells nothing, though fewer than five rows are starred in both."""
+    year = pd.read_csv(home / "year1.csv", dtype={"zip": str})
+    year.loc[:2, "zip"] = "99"
+    year.to_csv(home / "year1.csv", index=False)
+    paths = [plan(home, name, "year1.csv", 2, 0) for name in ("one", "two")]
+    for path in paths:
+        text = path.read_text(encoding="utf-8").replace("max_suppression = 0", "max_suppression=3")
+        path.write_text(text.replace("k = 5", 'k = 5\nsuppressed = "star"'), encoding="utf-8")
+        run(read_plan(path))
+    file = pd.read_parquet(home / "out" / "two" / "data" / "dataset-1.parquet")
+    assert (file[["age", "zip"]].astype(str) == "*").all(axis=1).sum() == 3
+    older, newer = Series("clinic register").entries()
+    assert added(older, newer).shared == 1_997
+    # who was in a class then, and is starred now, is told by that
+    numbers = np.arange(10)
+    then = Entry("then", "1", 5, ("q",), {}, numbers, np.ones(10, dtype=int), outside=(7,))
+    now = Entry("now", "2", 5, ("q",), {}, numbers, np.where(numbers < 2, 7, 1), outside=(7,))
+    assert (added(then, now).below, added(now, then).below) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (7, 7.0),
+        (7, Decimal("7.00")),
+        (1.5, Decimal("1.50")),
+        (date(2024, 1, 31), datetime(2024, 1, 31)),  # noqa: DTZ001  # columns without a zone
+    ],
+)
+def test_equal_values_of_different_types_are_the_same(one, other):
+    assert text_of(one) == text_of(other) != text_of(None)
+
+
+def test_values_that_differ_stay_apart():
+    values = [None, "", 7, 7.5, "07", datetime(2024, 1, 31, 1), float("nan"), float("inf"), True]  # noqa: DTZ001
+    assert len({text_of(value) for value in values}) == len(values)
+
+
+def test_rows_of_nobody_in_common_are_told_with_a_hint():
+    numbers = np.arange(9)
+    old = Entry("old", "1", 3, ("q",), {}, numbers, numbers // 3)
+    new = Entry("new", "2", 0, ("q",), {}, 100 + numbers, numbers, kind="rows")
+    (result,) = Series("none of these").against(new, [old])
+    assert "nobody is in both" in str(result)
+    assert "007 and 7" in result.hint
+
+
+def test_a_misspelled_series_is_told_which_there_are(home):
+    """Another name begins anew, and nothing is compared: the holder hears of it."""
+    from typer.testing import CliRunner
+
+    run(read_plan(plan(home, "one", "year1.csv", 2, 0)))
+    path = plan(home, "two", "year1.csv", 1, 1)
+    own = path.read_text(encoding="utf-8").replace("clinic register", "clinic regster")
+    path.write_text(own, encoding="utf-8")
+    told = CliRunner().invoke(app, ["risk", str(path)])
+    assert "Series with releases: 'clinic register'." in told.output
+    with pytest.warns(VeladuraWarning, match="first release.*those of the series 'clinic register"):
+        run(read_plan(path))
+    path.write_text(own.replace("clinic regster", "births"), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeriesWarning)
+        run(read_plan(path), force=True)

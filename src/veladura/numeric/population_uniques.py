@@ -17,6 +17,7 @@ from veladura.base.arrays import Floats, Ints
 NEWTON_STEPS, NEAR = 20, 0.01  # steps from the maximum that the search found, and how far at most
 SMALL_FRACTION = 0.1  # up to which Pitman's model is taken (Dankar et al. 2012)
 EDGE = 1e-5  # from 1: an alpha that the data do not determine
+ABOVE = 3.0  # the logarithm of theta above that of n^2, where no pair would be expected
 SOLVED = 1e-6  # relative error of the equations of a model
 STARTS = ((-1.5, -1.5), (0.0, 0.0), (-3.0, -3.0), (1.0, -4.0), (1.0, 1.0))
 
@@ -152,7 +153,7 @@ def pitman(sample: ClassSizes, fraction: float) -> float | None:
         return -value, -np.array(slopes)
 
     start = np.array([0.0, math.log(sample.classes)])
-    limits = [(-11.0, 11.0), (-20.0, 40.0)]
+    limits = [(-11.0, 11.0), (-20.0, 2 * math.log(sample.people) + ABOVE)]
     found = minimize(turned, start, jac=True, bounds=limits, options={"ftol": 1e-15, "gtol": 1e-10})
     alpha = float(expit(found.x[0]))
     theta = math.exp(found.x[1]) - alpha
@@ -165,11 +166,14 @@ def pitman(sample: ClassSizes, fraction: float) -> float | None:
 
 
 def _pitman_likelihood(sample: ClassSizes, theta: float, alpha: float) -> float:
-    from scipy.special import gammaln
+    from scipy.special import betaln, gammaln
+
+    def product(least: float, factors: float) -> float:  # the logarithm; no digits cancel
+        return float(gammaln(factors) - betaln(least, factors)) if factors else 0.0
 
     ratio, n, u = theta / alpha, sample.people, sample.classes
-    classes = (u - 1) * math.log(alpha) + gammaln(ratio + u) - gammaln(ratio + 1)
-    people = gammaln(theta + n) - gammaln(theta + 1)
+    classes = (u - 1) * math.log(alpha) + product(ratio + 1, u - 1)
+    people = product(theta + 1, n - 1)
     within = sample.number @ (gammaln(sample.size - alpha) - gammaln(1 - alpha))
     return float(classes - people + within)
 

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
@@ -30,8 +30,18 @@ if TYPE_CHECKING:
     from veladura.release.intersected import Added
 
 # Settings of steps that are lists or tables by column: those of columns a request leaves out go.
-BY_COLUMN = ("hierarchies", "limits", "domain", "order", "levels", "strata", "smoothing", "weights")
-TREATED = ("quasi_identifiers", "columns", "critical")  # without any of them a step has no work
+BY_COLUMN = (
+    *("hierarchies", "limits", "domain", "order", "levels", "strata", "smoothing", "weights"),
+    *("pairs", "predictors", "groups", "models", "republish", "spikes", "transform", "criterion"),
+    *("min_variance", "keep", "members", "missing", "bounds", "bins", "private_cuts", "matrix"),
+    *("design_effects", "by", "within", "attributes", "continuous", "replicates"),
+)
+TREATED = (
+    "quasi_identifiers",
+    "columns",
+    "critical",
+    "cells",
+)  # without any of them a step has no work
 SAID = ("recipient", "purpose")
 
 
@@ -88,8 +98,8 @@ def plans_of(plan: Plan) -> dict[str, Plan]:
 
     plans = {}
     for request in plan.requests:
-        text = tomli_w.dumps(_tables(plan, request))
         with _named(request.name):
+            text = tomli_w.dumps(_tables(plan, request))
             plans[request.name] = plan_in(text, plan.home)
     return plans
 
@@ -149,7 +159,7 @@ def _tables(plan: Plan, request: Request) -> dict[str, Any]:
     del tables["request"]
     kept = set(request.columns or plan.columns)
     if unknown := [name for name in request.columns if name not in plan.columns]:
-        msg = f"request {request.name!r}: columns names {unknown}, which [columns] does not."
+        msg = f"columns names {unknown}, which [columns] does not."
         raise PlanError(f"{msg}\n\nHint: declare every column that is released in [columns].")
     columns = tables.setdefault("columns", {})
     for name, declared in plan.columns.items():
@@ -161,6 +171,13 @@ def _tables(plan: Plan, request: Request) -> dict[str, Any]:
         for step in tables["step"]
         if (left := _without(step, dropped)) is not None
     ]
+    if not tables["step"]:
+        msg = (
+            "no [[step]] of the plan treats a column that it gets: they would all be released as"
+            " they are.\n\nHint: name a column in columns that a [[step]] protects, or add a"
+            " [[step]] for one of these."
+        )
+        raise PlanError(msg)
     tables["intruder"] = _intruders(tables.get("intruder", []), request, dropped)
     release = tables.setdefault("release", {})
     release["folder"] = f"{release.get('folder', 'release')}/{request.name}"
@@ -173,25 +190,49 @@ def _tables(plan: Plan, request: Request) -> dict[str, Any]:
 def _without(step: Mapping[str, Any], dropped: set[str]) -> dict[str, Any] | None:
     """Return a step without columns that are not released; None where it has nothing left to do."""
     left = dict(step)
+    gone = dropped | _pairs_without(step.get("pairs", ()), dropped)
     for key in (*TREATED, *BY_COLUMN):
         given = left.get(key)
         if isinstance(given, list):
-            left[key] = _left(given, dropped)
+            left[key] = _left(given, gone)
         elif isinstance(given, dict):
-            left[key] = {name: value for name, value in given.items() if name not in dropped}
+            left[key] = {name: value for name, value in given.items() if name not in gone}
         if given and not left[key]:
             if key in TREATED:
                 return None
             del left[key]
-    if "models" in left:
-        left["models"] = [one for one in left["models"] if one.get("column") not in dropped]
+    if isinstance(by_name := left.get("predictors"), dict):
+        left["predictors"] = {name: _left(given, gone) for name, given in by_name.items()}
+    if "groups" in left:
+        left["groups"] = [group for group in left["groups"] if len(group) > 1]
+    if zeros := left.get("structural_zeros"):
+        left["structural_zeros"] = [zero for zero in zeros if not dropped & set(zero)]
     return left
 
 
-def _left(names: Sequence[Any], dropped: set[str]) -> list[Any]:
-    """Return the names that are not dropped, also of a list of lists."""
-    left = [_left(one, dropped) if isinstance(one, list) else one for one in names]
-    return [one for one in left if one and (isinstance(one, list) or one not in dropped)]
+def _pairs_without(pairs: Sequence[Sequence[str]], dropped: set[str]) -> set[str]:
+    """Return the names of places that are not released; refuse half of a place."""
+    for pair in pairs:
+        if len(dropped & set(pair)) == 1:
+            msg = (
+                f"columns has one of {list(pair)} without the other, and the plan protects both as"
+                " one place.\n\nHint: name both, or none of them."
+            )
+            raise PlanError(msg)
+    return {", ".join(pair) for pair in pairs if dropped & set(pair)}
+
+
+def _left(given: Sequence[Any], gone: set[str]) -> list[Any]:
+    """Return what is not about columns that are gone, also of lists of lists and of models."""
+    left: list[Any] = []
+    for one in given:
+        if isinstance(one, list):
+            left += [rest] if (rest := _left(one, gone)) else []
+        elif isinstance(one, dict):
+            left += [one] if one.get("column") not in gone else []
+        elif one not in gone:
+            left.append(one)
+    return left
 
 
 def _changed(step: dict[str, Any], request: Request) -> dict[str, Any]:
@@ -207,7 +248,8 @@ def _intruders(
     """Return the intruders of a request, who know no column that it does not get."""
     names = [who["name"] for who in tables]
     if unknown := [name for name in request.intruders if name not in names]:
-        raise PlanError.unknown(f"request {request.name!r}: intruder", unknown[0], names)
+        what = "intruder"
+        raise PlanError.unknown(what, unknown[0], names)
     kept = []
     for who in tables:
         knows = [name for name in who["knows"] if name not in dropped]
@@ -248,15 +290,15 @@ def _together(trials: Mapping[str, Trial]) -> tuple[list[str], list[str]]:
             result = either(entries[first], entries[second])
             if result.broken:
                 broken.append(_in_classes(f"{first} and {second}", result))
-            continue
         lines, found = _by_rows(first, second, trials, entries)
-        if not found:
+        if not found and not entries[first].kind == entries[second].kind == "classes":
             said = str(together(entries[first], entries[second]))
             told.append(f"{first} and {second}: {said.split(': ', 1)[1]}")
         told += lines
         broken += found
     if not broken:
         broken += _in_all([entry for entry in entries.values() if entry.kind == "classes"])
+        broken += _through([entry for entry in entries.values() if entry.kind != "private"])
     return told, broken
 
 
@@ -269,7 +311,7 @@ def _by_rows(
 
     told, broken = [], []
     for one, other in ((first, second), (second, first)):
-        if entries[one].kind == "private" or entries[other].kind != "rows":
+        if "private" in (entries[one].kind, entries[other].kind):
             continue
         k, by = entries[one].k, linking(entries[one], entries[other])
         if k and (people := found_by(entries[one], entries[other])):
@@ -278,7 +320,7 @@ def _by_rows(
                 f" an intruder knows, and in {one} among fewer than k = {k} by"
                 f" {', '.join(by)}, which are the same in both"
             )
-        if k or one != first:
+        if k or one != first or entries[other].kind != "rows":
             continue
         source = trials[one].table.fetched()
         found = linked(trials[one].release, trials[other].release, source, by)
@@ -306,13 +348,31 @@ def _in_all(entries: Sequence[Entry]) -> list[str]:
     return broken
 
 
+def _through(entries: Sequence[Entry]) -> list[str]:
+    """Return whom the join of three releases finds in the classes of one of them."""
+    from veladura.release.joined import found_through, linking
+
+    broken = []
+    for classes, rows, middle in permutations(entries, 3):
+        if classes.kind == "classes" and (found := found_through(classes, rows, middle)):
+            broken.append(
+                f"{classes.name}, {rows.name} and {middle.name}: {len(found):,} people of"
+                f" {classes.name} are found in {rows.name} by what an intruder knows, and in"
+                f" {classes.name} among fewer than k = {classes.k}: their rows are linked with"
+                f" those of {middle.name} by {', '.join(linking(rows, middle))}, and these by"
+                f" {', '.join(linking(classes, middle))}"
+            )
+    return broken
+
+
 def _in_classes(names: str, result: Added) -> str:
     said = (
         f"{names}: {result.below:,} of {result.shared:,} people are in groups of"
         f" fewer than k = {result.k}, {result.alone:,} of them alone"
     )
     alike = f"; {result.alike:,} in groups with fewer different sensitive values than promised"
-    return said + (alike if result.alike else "")
+    others = (f"; {people:,} in groups that break {name}" for name, people in result.unlike.items())
+    return said + (alike if result.alike else "") + "".join(others)
 
 
 def _words(broken: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,14 @@ def held_against_past(plan: Plan, release: Release, table: Table) -> tuple[Entry
     if not plan.custodian.series:
         return None, []
     series = Series(plan.custodian.series)
+    if not series.entries() and (alike := get_close_matches(series.name, series.others(), 1)):
+        warnings.warn(
+            f"series {series.name!r}: this is its first release, and nothing is compared with those"
+            f" of the series {alike[0]!r}.\n\nHint: if it is one and the same, write the name of"
+            " then.",
+            SeriesWarning,
+            stacklevel=2,
+        )
     entry = series.entry(release, table, plan.folder.name)
     results, broken = _judged(plan, series, entry)
     for result in results:
@@ -153,6 +162,14 @@ def remember(plan: Plan, release: Release, table: Table, entry: Entry) -> None:
         from veladura.release.consistent import remember as keep_values
 
         keep_values(release, table, series, entry)
+
+
+def no_release(plan: Plan, series: str | None = None) -> str:
+    """Say that a series has no release, and which have some."""
+    held = Series(str(series or plan.custodian.series))
+    others = ", ".join(map(repr, held.others()))
+    said = f"The series {held.name!r} has no release yet."
+    return f"{said} Series with releases: {others}." if others else said
 
 
 def past(plan: Plan, series: str | None = None) -> list[Together]:

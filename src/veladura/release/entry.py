@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
+from decimal import Decimal
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,10 @@ class Entry:
         Where it was written, and the digest of its checksums: what the next one may extend.
     identity
         The columns that tell who is who; empty where entries are of one source.
+    outside
+        Hashes of what suppressed rows hold that stay as ``*``: they are no class of anybody.
+    known
+        Columns beside the quasi-identifiers that intruders may know.
     promised
         What it promises besides k of people: "counted", "diverse" and "models", as
         `veladura.release.earlier` reads them.
@@ -84,11 +89,18 @@ class Entry:
     folder: str = ""
     digest: str = ""
     identity: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    outside: tuple[int, ...] = ()
     promised: dict[str, Any] = field(default_factory=dict)
     home: Ints | None = field(default=None, repr=False)
     values: dict[str, Ints] = field(default_factory=dict, repr=False)
     source: Table | None = field(default=None, repr=False)
     whose: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+
+    @property
+    def known_exact(self) -> tuple[str, ...]:
+        """The columns that intruders may know and that are released as they are."""
+        return tuple(n for n in self.exact if n in self.columns or n in self.known)
 
 
 def has_classes(release: Release) -> bool:
@@ -131,6 +143,8 @@ def entry_of(
         person[rows],
         np.array(group),
         identity=identity_of(table),
+        outside=_outside(promises[0].settings, key),
+        known=tuple(n for n in source.schema.of_role(*KNOWN) if n not in columns),
         promised=promised,
         exact=release.exact,
         drawn=_drawn(release),
@@ -140,6 +154,14 @@ def entry_of(
         source=source,
         whose=person,
     )
+
+
+def _outside(settings: Mapping[str, Any], key: bytes) -> tuple[int, ...]:
+    """Return the hash of what a starred row holds, if rows are starred."""
+    if not settings.get("starred"):
+        return ()
+    blank = settings.get("blank", ())
+    return (hashed(key, [text_of(None if n in blank else "*") for n in settings["columns"]]),)
 
 
 def any_entry(
@@ -251,7 +273,17 @@ def people_of(release: Release, table: Table) -> list[tuple[str, ...]]:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text that tells an empty one from none."""
+    """Return a value as text that tells an empty one from none.
+
+    Equal values of different types have one text: a column may be of whole numbers in one year and
+    of decimals in the next, or of days and then of times.
+    """
+    if isinstance(value, float | Decimal) and value == value // 1:
+        value = int(value)
+    elif isinstance(value, Decimal):
+        value = float(value)
+    elif isinstance(value, datetime) and value.tzinfo is None and value.time() == time():
+        value = value.date()
     return "" if value is None else f"={label_text(value)}"
 
 

@@ -15,10 +15,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veladura.release.earlier import Groups, Judged, judged
+from veladura.release.joined import same_generalisation
 
 if TYPE_CHECKING:
     from veladura.release.entry import Entry
 
+SPELLING = (
+    "\n\nHint: where the same people are in both, write identifiers in the same way: 007 and 7 are"
+    " two people."
+)
 Classes = Mapping[int, frozenset[int]]  # of each person; several for a person with several rows
 
 
@@ -118,10 +123,7 @@ class Added:
     def hint(self) -> str:
         """What to look at where people cannot be recognised, or are told by subtraction."""
         if not self.shared and self.releases == 1:
-            return (
-                "\n\nHint: where the same people are in both, write identifiers in the same way:"
-                " 007 and 7 are two people."
-            )
+            return SPELLING
         if self.newcomers or self.leavers:
             return (
                 "\n\nHint: where nothing else of a class has changed, its rows of then less those"
@@ -157,7 +159,7 @@ class Added:
 
 def added(old: Entry, new: Entry) -> Added:
     """Return what a release adds to an older one: classes intersected, people who come and go."""
-    before, now = _classes(old), _classes(new)
+    before, now = _promised(old), _classes(new)
     both: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
     for person in before.keys() & now.keys():
         for was in before[person]:
@@ -179,7 +181,7 @@ def added(old: Entry, new: Entry) -> Added:
         alike=len(alike),
         unjudged=judge.unjudged,
         unlike={name: len(people) for name, people in unlike.items()},
-        consistent=_same_generalisation(old, new),
+        consistent=same_generalisation(old, new),
     )
 
 
@@ -209,7 +211,7 @@ def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
     """
     if new.kind != "classes" or len(old) < 2:  # noqa: PLR2004
         return None
-    held = [*(_classes(entry) for entry in old), _classes(new)]
+    held = [*(_promised(entry) for entry in old), _classes(new)]
     seen: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
     for person in held[-1]:
         places = tuple(at for at, classes in enumerate(held) if person in classes)
@@ -247,7 +249,7 @@ def added_to_all(old: Sequence[Entry], new: Entry) -> Added | None:
         counted,
         alike,
         unlike={name: number for name, number in unlike.items() if number},
-        consistent=all(_same_generalisation(entry, new) for entry in old),
+        consistent=all(same_generalisation(entry, new) for entry in old),
     )
 
 
@@ -259,8 +261,10 @@ def _classes(entry: Entry) -> Classes:
     return {person: frozenset(groups) for person, groups in found.items()}
 
 
-def _same_generalisation(old: Entry, new: Entry) -> bool:
-    return bool(old.levels) and set(old.columns) == set(new.columns) and old.levels == new.levels
+def _promised(entry: Entry) -> Classes:
+    """Return the classes of each person who is in one: starred rows were promised nothing."""
+    held = {who: groups.difference(entry.outside) for who, groups in _classes(entry).items()}
+    return {who: groups for who, groups in held.items() if groups}
 
 
 def _only(here: Classes, there: Classes, k: int) -> set[int]:

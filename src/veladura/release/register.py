@@ -30,7 +30,7 @@ from veladura.release.entry import Entry
 KEY, LOCK, SEAL = "key", "lock", "seal"
 VALUES = ".values.parquet"  # released values that a consistent series keeps
 SHOWN = "shown: "  # columns of hashes of released values, one for each column
-KEPT = ("columns", "identity", "exact", "drawn")  # lists in JSON
+KEPT = ("columns", "identity", "known", "outside", "exact", "drawn")  # lists in JSON
 HASHES = ("person", "group", "alone")
 NOT_KEPT = ("home", "values", "source", "whose")
 

@@ -10,16 +10,27 @@ add up: epsilon of both is the sum, and delta (Dwork and Roth 2014, theorem 3.16
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from veladura.base.arrays import Ints
-from veladura.release.joined import drawn_twice, found_by, linked_people, linking
+from veladura.release.intersected import SPELLING
+from veladura.release.joined import (
+    drawn_twice,
+    found_by,
+    found_through,
+    linked_people,
+    linking,
+)
 
 if TYPE_CHECKING:
     from veladura.release.entry import Entry
+
+NOBODY = "nobody is in both"
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,8 @@ class Repeated:
         The columns that both drew for the same people, and the people with two draws.
     linked
         People whose rows are the same, and alone in both files, by the columns that link.
+    through
+        A third release, by whose rows those of both are linked.
     why
         What could not be counted, and why.
     """
@@ -75,6 +88,7 @@ class Repeated:
     drawn: tuple[str, ...] = ()
     twice: int = 0
     linked: int = 0
+    through: str = ""
     why: str = ""
 
     @property
@@ -89,7 +103,9 @@ class Repeated:
 
     @property
     def hint(self) -> str:
-        """How people keep one draw."""
+        """How people keep one draw, or are recognised."""
+        if self.why == NOBODY:
+            return SPELLING
         if not self.twice:
             return ""
         return "\n\nHint: consistent = true in [custodian] gives people the values of then again."
@@ -113,10 +129,11 @@ class Repeated:
             return told
         if self.found:
             whose = "its" if self.earlier else "this release's"
+            where = f", through the rows of {self.through!r}" if self.through else ""
             return told + (
                 f"{self.found:,} of {self.shared:,} people in both are among fewer than {whose}"
                 f" k = {self.k}, for who knows what an intruder is said to know: their rows are"
-                f" linked by {', '.join(self.by)}, which are the same in both"
+                f" linked by {', '.join(self.by)}, which are the same in both{where}"
             )
         return (
             told
@@ -165,6 +182,8 @@ def repeated(old: Entry, new: Entry) -> Repeated:
         return replace(about, why="other columns are known in the other one; nothing is counted")
     before, now = _found(old), _found(new)
     shared = np.intersect1d(old.person, new.person)
+    if not shared.size:
+        return replace(about, why=NOBODY)
     claims = np.intersect1d(old.alone, new.alone)
     unique = _unique(new)
     return replace(
@@ -179,6 +198,48 @@ def repeated(old: Entry, new: Entry) -> Repeated:
     )
 
 
+def joined(old: Entry, new: Entry) -> Repeated | None:
+    """Return whom known columns of one of two k-anonymous releases find in the other, if anybody.
+
+    Their classes are intersected elsewhere (`veladura.release.intersected`).
+    """
+    for classes, rows in ((old, new), (new, old)):
+        if old.kind == new.kind == "classes" and (found := found_by(classes, rows)):
+            return _found_in(classes, rows, found, linking(classes, rows), old, new)
+    return None
+
+
+def joined_through(entries: Sequence[Entry], new: Entry) -> list[Repeated]:
+    """Return whom three releases joined find in the classes of one, where no two of them do."""
+    told = []
+    for classes, rows, middle in permutations([*(e for e in entries if e.shown), new], 3):
+        three = (classes, rows, middle)
+        if classes.kind != "classes" or not any(entry is new for entry in three):
+            continue
+        found = found_through(classes, rows, middle)
+        if not found or found_by(classes, rows):
+            continue
+        by = dict.fromkeys((*linking(rows, middle), *linking(classes, middle)))
+        old = classes if classes is not new else rows
+        result = _found_in(classes, rows, found, tuple(by), old, new)
+        told.append(replace(result, through=middle.name))
+    return told
+
+
+def _found_in(
+    classes: Entry, rows: Entry, found: set[int], by: tuple[str, ...], old: Entry, new: Entry
+) -> Repeated:
+    return Repeated(
+        old.name,
+        old.made,
+        np.intersect1d(classes.person, rows.person).size,
+        found=len(found),
+        k=classes.k,
+        earlier=classes is not new,
+        by=by,
+    )
+
+
 def _of_classes(old: Entry, new: Entry, by: tuple[str, ...]) -> Repeated:
     """Return what classes and rows tell together: people found among fewer than k."""
     earlier = old.kind == "classes"
@@ -187,6 +248,8 @@ def _of_classes(old: Entry, new: Entry, by: tuple[str, ...]) -> Repeated:
     why = "" if found else "no row of one is linked with a row of the other; nothing is counted"
     if not found and by:
         why = f"nobody is among fewer than k = {classes.k} by {', '.join(by)}, which both have"
+    if not shared.size:
+        why = NOBODY
     return Repeated(
         old.name,
         old.made,

@@ -86,6 +86,12 @@ class Series:
         """Return the releases so far, oldest first."""
         return self.register.read()
 
+    def others(self) -> list[str]:
+        """Return the names of other series that have releases."""
+        home = self.folder.parent
+        folders = sorted(home.iterdir()) if home.exists() else []
+        return [f.name for f in folders if f.name != self.name and any(f.glob("*.json"))]
+
     def entry(self, release: Release, table: Table, name: str) -> Entry:
         """Return the entry of a new release.
 
@@ -113,9 +119,14 @@ class Series:
         """
         before = [*self.entries(), *beside]
         if new.kind != "private":
+            from veladura.release.repeated import joined, joined_through
+
             _refuse_others(self, before, new)
             joint = added_to_all([old for old in before if old.kind == "classes"], new)
-            return [*(together(old, new) for old in before), *([joint] if joint else [])]
+            by_rows = [joined(old, new) for old in before]
+            found = [*by_rows, *joined_through(before, new)]
+            told = [together(old, new) for old in before]
+            return [*told, *(one for one in (joint, *found) if one is not None)]
         private = [old for old in before if old.kind == "private"]
         if not private:
             return []

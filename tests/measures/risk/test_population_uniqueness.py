@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import gammaln
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
@@ -54,6 +55,30 @@ def test_the_two_published_values_of_arx_by_named_estimators(fraction, estimator
     rule = vd.risk.population_uniqueness(adult, names, fraction=fraction)
     assert rule.chosen == ("pitman" if fraction < 0.1 else "snb")
     assert float(rule.share) <= float(found.share)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [(738, 26, 2, 1), (746, 21, 4), (755, 21, 1), (748, 20, 4), (764, 15, 2), (1094, 37, 8, 2)],
+)
+def test_pitmans_estimate_is_that_of_the_best_point_of_a_grid(number):
+    """Sums by hand, digit by digit: where theta was let grow, .00005 came out, or .99."""
+    sizes = np.repeat(np.arange(1, len(number) + 1), number)
+    people, classes = int(sizes.sum()), sizes.size
+
+    def by_hand(theta, alpha):
+        ways = np.log(theta + alpha * np.arange(1, classes)).sum()
+        within = sum(
+            many * np.log(np.arange(1, size) - alpha).sum() for size, many in enumerate(number, 1)
+        )
+        return ways - np.log(theta + np.arange(1, people)).sum() + within
+
+    thetas, alphas = np.exp(np.linspace(4, 14, 201)), np.linspace(0.005, 0.995, 199)
+    theta, alpha = max(((t, a) for t in thetas for a in alphas), key=lambda at: by_hand(*at))
+    population = people / 0.02
+    uniques = gammaln(theta + 1) - gammaln(theta + alpha) + alpha * np.log(population)
+    found = pitman(ClassSizes.of(sizes), 0.02)
+    assert found == pytest.approx(np.exp(uniques) / population, abs=0.03)
 
 
 def test_pitmans_estimate_is_at_the_maximum():

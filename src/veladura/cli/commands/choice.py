@@ -22,10 +22,12 @@ def risk(
     """
     from veladura.plan.reading import read_plan
     from veladura.plan.run import past
+    from veladura.plan.series import no_release
 
-    results = past(read_plan(plan), against)
+    asked = read_plan(plan)
+    results = past(asked, against)
     if not results:
-        typer.echo("The series has no release yet.")
+        typer.echo(no_release(asked, against))
     for result in results:
         typer.echo(str(result))
     if any(result.broken for result in results):
