@@ -10,7 +10,8 @@ import pytest
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
-from veladura.table.linked import LinkedTable, find_links
+from veladura.table.find_links import find_links
+from veladura.table.linked import LinkedTable
 
 
 def people_and_visits(number: int = 1200, seed: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:

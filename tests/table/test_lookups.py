@@ -16,7 +16,8 @@ from veladura.core.linked import CHECKS
 from veladura.core.lookups import JoinedWarning
 from veladura.core.promise import Evidence, prove
 from veladura.errors import DataError, PlanError
-from veladura.table.linked import LinkedTable, find_links
+from veladura.table.find_links import find_links
+from veladura.table.linked import LinkedTable
 
 
 def tables(number: int = 300):

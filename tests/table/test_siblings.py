@@ -11,7 +11,8 @@ import veladura as vd
 from veladura.core.linked import CHECKS
 from veladura.core.promise import Evidence, prove
 from veladura.errors import DataError, PlanError
-from veladura.table.linked import LinkedTable, find_links
+from veladura.table.find_links import find_links
+from veladura.table.linked import LinkedTable
 
 
 def three(number: int = 900, seed: int = 1) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

@@ -16,7 +16,8 @@ from veladura.core.linking import linked_words, shared_columns
 from veladura.errors import PlanError
 from veladura.plan.commented import comment
 from veladura.table.database.spark import is_spark_url
-from veladura.table.linked import LinkedTable, chain_of, find_links, open_linked, with_people
+from veladura.table.find_links import find_links
+from veladura.table.linked import LinkedTable, chain_of, open_linked, with_people
 from veladura.table.linked_people import share_a_unit
 from veladura.table.roles.guess import Guess, guess_roles
 from veladura.table.roles.names import hints_of
