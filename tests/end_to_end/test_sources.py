@@ -27,7 +27,13 @@ def test_an_item_says_how_and_is_checked_or_why_not(item):
         assert (ROOT / item.check.split("::")[0]).is_file()
 
 
-@pytest.mark.parametrize("source", COUNTS)
+LONG = ("000", "001")  # more than half a minute each
+
+
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in COUNTS],
+)
 def test_the_quick_form_of_every_item_does_what_the_page_says(source):
     """One test a document: its examples are set up once."""
     failed = []

@@ -85,7 +85,9 @@ def opened(tmp_path_factory) -> Iterator[tuple[Page, Rooms]]:
         browser.close()
 
 
-@pytest.mark.parametrize("width", [900, 1280, 1920])
+@pytest.mark.parametrize(
+    "width", [1280, *(pytest.param(w, marks=pytest.mark.slow) for w in (900, 1920))]
+)
 def test_every_room_has_names_contrast_and_room(opened, width):
     page, rooms = opened
     page.set_viewport_size({"width": width, "height": 900})

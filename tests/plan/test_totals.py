@@ -62,9 +62,9 @@ def test_a_table_without_a_weight_has_no_calibration(people, tmp_path):
 
 def test_drafted_bounds_are_powers_of_ten_for_the_holder_to_confirm(tmp_path):
     rng = np.random.default_rng(5)
-    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 300)})
-    frame["income"] = rng.lognormal(10, 0.5, 300).clip(max=129_000).round(1)
-    frame["debt"] = -rng.uniform(0, 0.49, 300).round(3)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 3000)})
+    frame["income"] = rng.lognormal(10, 0.5, 3000).clip(max=129_000).round(1)
+    frame["debt"] = -rng.uniform(0, 0.49, 3000).round(3)
     frame.loc[0, ["income", "debt"]] = [130_000, -0.49]
     frame.to_csv(tmp_path / "people.csv", index=False)
     text = draft(str(tmp_path / "people.csv"), home=tmp_path, method="marginals")

@@ -52,9 +52,7 @@ def test_rows_are_those_of_duckdb(local, people, method):
 
 @pytest.mark.filterwarnings("ignore:[^\n]*(settled|sweeps|chains)")
 @pytest.mark.usefixtures("lazy_files")
-@pytest.mark.parametrize(
-    "method", ["donut", *(pytest.param(n, marks=pytest.mark.slow) for n in PLACES if n != "donut")]
-)
+@pytest.mark.parametrize("method", [pytest.param(n, marks=pytest.mark.slow) for n in PLACES])
 def test_places_are_those_of_duckdb(local, tmp_path, monkeypatch, method):
     monkeypatch.setattr(chunks, "CHUNK", 300)
     path = tmp_path / "homes.parquet"

@@ -27,6 +27,7 @@ def recipe():
     return vd.KAnonymity(quasi_identifiers=QUASI, k=3, max_suppression=0.1, hierarchies=ages)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("lazy_files")
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(cluster, people, tmp_path):
     def one_by_one(batches):  # many small tasks, slow enough that the blow falls between them
