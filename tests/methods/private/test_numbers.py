@@ -161,6 +161,26 @@ def test_a_wide_last_bin_holds_its_people_near_its_inner_edge():
     assert drawn[beyond].mean() - 2000 == pytest.approx(1000, rel=0.5)
 
 
+def test_a_group_without_neighbours_is_not_spread_over_a_last_bin_that_reaches_far():
+    """Noise empties bins of groups: a mean of 26 then came out above 200, between wide bounds."""
+    rng = np.random.default_rng(12)
+    amounts = rng.exponential(20, 40_000)
+    edges = (*np.quantile(amounts, np.arange(10) / 10), 10_000.0)
+    codes = bins.codes_of(amounts, edges, clip=True)
+    group = rng.integers(0, 20, amounts.size)
+    emptied = (group < 10) & (codes == 8)  # noisy tables have none of half the groups there
+    codes, group = codes[~emptied], group[~emptied]
+    drawn = bins.Within(np.random.default_rng(13)).numbers(
+        codes, edges, whole=False, groups=[group]
+    )
+    by_group = pd.Series(drawn).groupby(group).mean()
+    assert by_group.max() < 2 * amounts.mean()
+    alone = bins.slopes(np.bincount(codes[group == 0]) / (group == 0).sum(), edges)
+    assert (
+        bins.mean_places(alone)[-1] * 10_000 > 10 * amounts.mean()
+    )  # by its own bins: the control
+
+
 def test_every_released_number_is_in_a_told_bin_and_verify_says_so(tmp_path):
     release = vd.Marginals(**COMMON, bins=EDGES, private_cuts=[]).protect(FRAME)
     folder = tmp_path / "out" / "release"

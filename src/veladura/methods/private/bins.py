@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import PlanError
 from veladura.methods.private.numbers import bounds_of
 
@@ -23,6 +23,7 @@ FINE = 1000  # numbers that a bin can be drawn as, about: decimals follow from i
 STEEPEST = 12.0  # most that the logarithm of a density changes over a bin
 THINNEST = 1e5  # the same over an outer bin that reaches far beyond its people
 WIDE = 2.0  # times as wide as its neighbour
+FAR = 10.0  # times as wide: an end bin that reaches far beyond its people
 NARROW = 20.0  # times as narrow: a value of its own, such as zero, whatever the others do
 MOST_TELLING = 3  # columns that say where numbers are within their bins
 LARGE = 20  # rows a bin of a group whose own bins say where numbers are within them
@@ -210,6 +211,19 @@ def _slopes_at(codes: Ints, edges: Sequence[float]) -> Floats:
     return found
 
 
+def _far(edges: Sequence[float]) -> Mask:
+    """Return which end bins reach far beyond their people.
+
+    Where in them a group is follows from the noise of its few people in the bin beside: a group
+    that seems to have none there would be spread over the whole bin, up to the declared bound.
+    """
+    width = np.diff(np.asarray(edges))
+    far = np.zeros(width.size, dtype=bool)
+    if width.size > 1:
+        far[0], far[-1] = width[0] > FAR * width[1], width[-1] > FAR * width[-2]
+    return far
+
+
 def _large_groups(group: Ints, fewest: int) -> list[Ints]:
     """Return the rows of each group that has enough of them."""
     order = np.argsort(group, kind="stable")
@@ -289,7 +303,8 @@ class Within:
         ----------
         groups
             Groups of rows, coarse ones first, whose own bins say where their numbers are: those who
-            earn less in all earn less within a bin too. A small group is as the one it is part of.
+            earn less in all earn less within a bin too. A small group is as the one it is part of,
+            and in an end bin that reaches far beyond its people all are as everybody.
         """
         place = self._places(codes, edges, groups)
         if whole:
@@ -312,10 +327,10 @@ class Within:
             return np.full(codes.size, 0.5)
         tilt = float(np.exp(self.rng.normal(0.0, TILT))) if self.tilted else 1.0
         u = self.rng.random(codes.size) ** tilt
-        slope = _slopes_at(codes, edges)
+        slope, near = _slopes_at(codes, edges), ~_far(edges)[codes]
         for group in groups:
             for rows in _large_groups(group, LARGE * (len(edges) - 1)):
-                slope[rows] = _slopes_at(codes[rows], edges)
+                slope[rows] = np.where(near[rows], _slopes_at(codes[rows], edges), slope[rows])
         flat = np.abs(slope) < 1e-4  # noqa: PLR2004
         steep = np.where(flat, 1.0, np.abs(slope))
         falling = -np.log1p(np.where(slope > 0, 1 - u, u) * np.expm1(-steep)) / steep
